@@ -1,0 +1,12 @@
+// Checks a Module's invariants: ids in range, dominance, arity, types as inferred, region
+// signatures, function references, no recursion among functions.
+#pragma once
+#include "compiler/ir/module.h"
+#include "core/status.h"
+
+namespace tercel::ir {
+
+// The first violation, naming the op, the types and the source location.
+Status verify(const Module& module);
+
+}  // namespace tercel::ir
