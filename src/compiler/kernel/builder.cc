@@ -1,0 +1,414 @@
+#include "compiler/kernel/builder.h"
+
+#include <bit>
+
+#include "core/status.h"
+
+namespace tercel::kernel {
+namespace {
+
+uint64_t mix(uint64_t hash, uint64_t word) {
+  hash ^= word + 0x9e3779b97f4a7c15ull + (hash << 6) + (hash >> 2);
+  return hash * 0xff51afd7ed558ccdull;
+}
+
+uint64_t hashOf(const Inst& inst) {
+  uint64_t hash = static_cast<uint64_t>(inst.op) << 32 |
+                  static_cast<uint64_t>(inst.type.scalar) << 16 | inst.type.lanes;
+  for (V v : inst.operands) hash = mix(hash, v.index);
+  hash = mix(mix(hash, static_cast<uint64_t>(inst.imm)), static_cast<uint64_t>(inst.offset));
+  for (int16_t lane : inst.list) hash = mix(hash, static_cast<uint64_t>(lane));
+  return hash;
+}
+
+bool sameInst(const Inst& a, const Inst& b) {
+  return a.op == b.op && a.type == b.type && a.imm == b.imm && a.offset == b.offset &&
+         a.operands == b.operands && a.list == b.list;
+}
+
+bool commutes(Opcode op) {
+  switch (op) {
+    case Opcode::iadd: case Opcode::imul: case Opcode::and_: case Opcode::or_:
+    case Opcode::xor_: case Opcode::fadd: case Opcode::fmul: case Opcode::smin:
+    case Opcode::smax: case Opcode::umin: case Opcode::umax: case Opcode::umulh:
+      return true;
+    default:
+      return false;
+  }
+}
+
+uint64_t truncateTo(uint64_t bits, Scalar s) {
+  int width = bitWidth(s);
+  return width == 64 ? bits : bits & ((uint64_t{1} << width) - 1);
+}
+
+int64_t signExtend(uint64_t bits, Scalar s) {
+  int shift = 64 - bitWidth(s);
+  return static_cast<int64_t>(bits << shift) >> shift;
+}
+
+uint64_t numberBits(Scalar s, double value) {
+  switch (s) {
+    case Scalar::f16: return doubleToHalf(value);
+    case Scalar::bf16: return doubleToBFloat16(value);
+    case Scalar::f32: return std::bit_cast<uint32_t>(static_cast<float>(value));
+    case Scalar::f64: return std::bit_cast<uint64_t>(value);
+    default: TERCEL_CHECK(false, "a number of type ", scalarName(s));
+  }
+  return 0;
+}
+
+}  // namespace
+
+Builder::Builder(Kernel& kernel) : kernel_(kernel) {
+  if (kernel_.blocks.empty()) {
+    kernel_.blocks.emplace_back();
+    for (int i = 0; i < 2; ++i)
+      kernel_.blocks[0].args.push_back(addValue({Scalar::i64, 1}, 0, 0xffffffffu));
+  }
+}
+
+BufferId Builder::addParam(Scalar element, bool read_only) {
+  Buffer buffer{.element = element, .param = kernel_.params++, .read_only = read_only};
+  kernel_.buffers.push_back(buffer);
+  return static_cast<BufferId>(kernel_.buffers.size() - 1);
+}
+
+BufferId Builder::addScratch(Scalar element, int64_t elements) {
+  int64_t at = (kernel_.scratch_bytes + 63) / 64 * 64;
+  kernel_.buffers.push_back({.element = element, .scratch_offset = at});
+  // One vector of slack: a full-width access may start at the last element.
+  kernel_.scratch_bytes = at + elements * byteSize(element) + 64;
+  return static_cast<BufferId>(kernel_.buffers.size() - 1);
+}
+
+V Builder::addValue(Type type, BlockId block, InstId def) {
+  kernel_.values.push_back({type, block, def});
+  return {static_cast<uint32_t>(kernel_.values.size() - 1)};
+}
+
+V Builder::emit(Inst inst, BlockId block) {
+  InstId id = static_cast<InstId>(kernel_.insts.size());
+  V result = addValue(inst.type, block, id);
+  inst.results.push_back(result);
+  kernel_.insts.push_back(std::move(inst));
+  kernel_.blocks[block].insts.push_back(id);
+  return result;
+}
+
+BlockId Builder::home(const Inst& inst) const {
+  BlockId at = 0;
+  for (V v : inst.operands) {
+    BlockId block = kernel_.values[v.index].block;
+    if (kernel_.blocks[block].depth > kernel_.blocks[at].depth) at = block;
+  }
+  if (instClass(inst.op) == InstClass::pure) return at;
+  // A load may leave loops but no guarded block.
+  BlockId limit = current_;
+  while (limit != at && !kernel_.blocks[limit].guarded) limit = kernel_.blocks[limit].parent;
+  return limit;
+}
+
+V Builder::share(Inst inst) {
+  BlockId block = home(inst);
+  uint64_t hash = mix(hashOf(inst), block);
+  auto [first, last] = shared_.equal_range(hash);
+  for (; first != last; ++first) {
+    const Inst& other = kernel_.insts[first->second];
+    if (sameInst(other, inst) && kernel_.values[other.results[0].index].block == block)
+      return other.results[0];
+  }
+  V result = emit(std::move(inst), block);
+  shared_.emplace(hash, kernel_.values[result.index].def);
+  return result;
+}
+
+bool Builder::isConstant(V v, uint64_t* bits) const {
+  const Inst* inst = kernel_.def(v);
+  if (!inst || inst->op != Opcode::constant) return false;
+  if (bits) *bits = static_cast<uint64_t>(inst->imm);
+  return true;
+}
+
+V Builder::constant(Type type, uint64_t bits) {
+  return share({.op = Opcode::constant,
+                .type = type,
+                .imm = static_cast<int64_t>(truncateTo(bits, type.scalar))});
+}
+
+V Builder::integer(Type type, int64_t value) {
+  return constant(type, static_cast<uint64_t>(value));
+}
+
+V Builder::number(Type type, double value) {
+  return constant(type, numberBits(type.scalar, value));
+}
+
+// Folds integer arithmetic of constants and the identities x+0, x-0, x*1, x*0, x|0, x&-1, x<<0.
+V Builder::fold(const Inst& inst) {
+  uint64_t a = 0, b = 0;
+  if (inst.operands.size() != 2 || isFloat(inst.type.scalar)) return {};
+  if (!isConstant(inst.operands[1], &b)) return {};
+  bool both = isConstant(inst.operands[0], &a);
+  V x = inst.operands[0];
+  Scalar s = inst.type.scalar;
+  auto constantOf = [&](uint64_t bits) { return constant(inst.type, bits); };
+  switch (inst.op) {
+    case Opcode::iadd:
+      return both ? constantOf(a + b) : b == 0 ? x : V{};
+    case Opcode::isub:
+      return both ? constantOf(a - b) : b == 0 ? x : V{};
+    case Opcode::imul:
+      return both ? constantOf(a * b) : b == 1 ? x : b == 0 ? constantOf(0) : V{};
+    case Opcode::or_: case Opcode::xor_:
+      if (both) return constantOf(inst.op == Opcode::or_ ? a | b : a ^ b);
+      return b == 0 ? x : V{};
+    case Opcode::and_:
+      if (both) return constantOf(a & b);
+      return b == truncateTo(~uint64_t{0}, s) ? x : b == 0 ? constantOf(0) : V{};
+    case Opcode::shl: case Opcode::lshr: case Opcode::ashr:
+      return b == 0 ? x : V{};
+    case Opcode::udiv:
+      return both && b ? constantOf(a / b) : b == 1 ? x : V{};
+    case Opcode::urem:
+      return both && b ? constantOf(a % b) : b == 1 ? constantOf(0) : V{};
+    case Opcode::smin: case Opcode::smax:
+      if (!both) return {};
+      return constantOf((signExtend(a, s) < signExtend(b, s)) == (inst.op == Opcode::smin) ? a : b);
+    default:
+      return {};
+  }
+}
+
+V Builder::pure(Opcode op, Type type, std::initializer_list<V> operands, int64_t imm) {
+  Inst inst{.op = op, .type = type, .operands = operands, .imm = imm};
+  if (commutes(op)) {
+    bool swap = isConstant(inst.operands[0])
+                    ? !isConstant(inst.operands[1])
+                    : !isConstant(inst.operands[1]) &&
+                          inst.operands[0].index > inst.operands[1].index;
+    if (swap) std::swap(inst.operands[0], inst.operands[1]);
+  }
+  if (V folded = fold(inst); folded.valid()) return folded;
+  return share(std::move(inst));
+}
+
+V Builder::splat(V scalar, int lanes) {
+  if (lanes == 1) return scalar;
+  Type type{this->type(scalar).scalar, static_cast<uint16_t>(lanes)};
+  uint64_t bits;
+  if (isConstant(scalar, &bits)) return constant(type, bits);
+  return pure(Opcode::splat, type, {scalar});
+}
+
+V Builder::laneIds(Type type) { return pure(Opcode::lane_ids, type, {}); }
+
+V Builder::extract(V v, int lane) {
+  Type scalar{type(v).scalar, 1};
+  uint64_t bits;
+  if (isConstant(v, &bits)) return constant(scalar, bits);
+  return pure(Opcode::extract, scalar, {v}, lane);
+}
+
+V Builder::shuffle(V a, V b, std::span<const int16_t> lanes) {
+  Inst inst{.op = Opcode::shuffle,
+            .type = {type(a).scalar, static_cast<uint16_t>(lanes.size())},
+            .operands = {a, b}};
+  inst.list.assign(lanes.begin(), lanes.end());
+  return share(std::move(inst));
+}
+
+V Builder::binary(Opcode op, V a, V b) {
+  int lanes = std::max(type(a).lanes, type(b).lanes);
+  a = widen(a, lanes);
+  b = widen(b, lanes);
+  TERCEL_CHECK(type(a) == type(b), opcodeName(op), " of ", toString(type(a)), " and ",
+               toString(type(b)));
+  return pure(op, type(a), {a, b});
+}
+
+V Builder::fma(V a, V b, V c) {
+  int lanes = std::max({type(a).lanes, type(b).lanes, type(c).lanes});
+  a = widen(a, lanes);
+  b = widen(b, lanes);
+  c = widen(c, lanes);
+  return pure(Opcode::fma, type(a), {a, b, c});
+}
+
+V Builder::compare(Opcode op, Predicate predicate, V a, V b) {
+  int lanes = std::max(type(a).lanes, type(b).lanes);
+  a = widen(a, lanes);
+  b = widen(b, lanes);
+  return pure(op, type(a).with(Scalar::i1), {a, b}, static_cast<int64_t>(predicate));
+}
+
+V Builder::cast(Opcode op, V a, Scalar to) {
+  if (type(a).scalar == to) return a;
+  uint64_t bits;
+  if (isConstant(a, &bits)) {
+    Type result = type(a).with(to);
+    if (op == Opcode::sext)
+      return integer(result, signExtend(bits, type(a).scalar));
+    if (op == Opcode::zext || op == Opcode::itrunc || op == Opcode::bitcast)
+      return constant(result, bits);
+  }
+  return pure(op, type(a).with(to), {a});
+}
+
+V Builder::select(V condition, V a, V b) {
+  int lanes = std::max({type(condition).lanes, type(a).lanes, type(b).lanes});
+  uint64_t bits;
+  if (a == b) return a;
+  if (isConstant(condition, &bits)) return widen(bits & 1 ? a : b, lanes);
+  if (type(condition).lanes != 1) condition = widen(condition, lanes);
+  a = widen(a, lanes);
+  b = widen(b, lanes);
+  return pure(Opcode::select, type(a), {condition, a, b});
+}
+
+V Builder::load(BufferId buffer, V index, int lanes, int64_t offset) {
+  const Buffer& b = kernel_.buffers[buffer];
+  Inst inst{.op = Opcode::load,
+            .type = {b.element, static_cast<uint16_t>(lanes)},
+            .operands = {index},
+            .imm = buffer,
+            .offset = offset};
+  return b.read_only ? share(std::move(inst)) : emit(std::move(inst), current_);
+}
+
+V Builder::loadMasked(BufferId buffer, V index, V mask, int64_t offset) {
+  const Buffer& b = kernel_.buffers[buffer];
+  Inst inst{.op = Opcode::load_masked,
+            .type = type(mask).with(b.element),
+            .operands = {index, mask},
+            .imm = buffer,
+            .offset = offset};
+  return b.read_only ? share(std::move(inst)) : emit(std::move(inst), current_);
+}
+
+V Builder::gather(BufferId buffer, V indices, V mask) {
+  const Buffer& b = kernel_.buffers[buffer];
+  Inst inst{.op = Opcode::gather,
+            .type = type(mask).with(b.element),
+            .operands = {indices, mask},
+            .imm = buffer};
+  return b.read_only ? share(std::move(inst)) : emit(std::move(inst), current_);
+}
+
+void Builder::store(BufferId buffer, V index, V value, int64_t offset) {
+  emit({.op = Opcode::store, .type = type(value), .operands = {index, value}, .imm = buffer,
+        .offset = offset},
+       current_);
+}
+
+void Builder::storeMasked(BufferId buffer, V index, V value, V mask, int64_t offset) {
+  emit({.op = Opcode::store_masked, .type = type(value), .operands = {index, value, mask},
+        .imm = buffer, .offset = offset},
+       current_);
+}
+
+void Builder::storeStreaming(BufferId buffer, V index, V value, int64_t offset) {
+  emit({.op = Opcode::store_streaming, .type = type(value), .operands = {index, value},
+        .imm = buffer, .offset = offset},
+       current_);
+}
+
+void Builder::scatter(BufferId buffer, V indices, V value, V mask) {
+  emit({.op = Opcode::scatter, .type = type(value), .operands = {indices, value, mask},
+        .imm = buffer},
+       current_);
+}
+
+void Builder::prefetch(BufferId buffer, V index, int64_t offset) {
+  emit({.op = Opcode::prefetch, .operands = {index}, .imm = buffer, .offset = offset}, current_);
+}
+
+BlockId Builder::openBlock(std::span<const Type> args, bool guarded) {
+  BlockId id = static_cast<BlockId>(kernel_.blocks.size());
+  Block block{.parent = current_, .depth = kernel_.blocks[current_].depth + 1, .guarded = guarded};
+  kernel_.blocks.push_back(std::move(block));
+  for (Type t : args) kernel_.blocks[id].args.push_back(addValue(t, id, 0xffffffffu));
+  current_ = id;
+  return id;
+}
+
+void Builder::closeBlock(std::span<const V> yields) {
+  for (V v : yields) kernel_.blocks[current_].yields.push_back(v);
+  current_ = kernel_.blocks[current_].parent;
+}
+
+Builder::Values Builder::finishControl(Inst inst, std::span<const Type> result_types) {
+  InstId id = static_cast<InstId>(kernel_.insts.size());
+  Values results;
+  for (Type t : result_types) results.push_back(addValue(t, current_, id));
+  for (V v : results) inst.results.push_back(v);
+  kernel_.insts.push_back(std::move(inst));
+  kernel_.blocks[current_].insts.push_back(id);
+  return results;
+}
+
+Builder::Values Builder::forLoop(V lo, V hi, int64_t step, std::span<const V> carried,
+                                 const std::function<Values(V, std::span<const V>)>& body) {
+  uint64_t first, last;
+  if (isConstant(lo, &first) && isConstant(hi, &last)) {
+    int64_t trips = static_cast<int64_t>(last) - static_cast<int64_t>(first);
+    if (trips <= 0) return Values(carried);
+    if (trips <= step) return body(lo, carried);
+  }
+  SmallVector<Type, 8> types{Type{Scalar::i64, 1}};
+  for (V v : carried) types.push_back(type(v));
+  Inst inst{.op = Opcode::for_, .operands = {lo, hi}, .imm = step};
+  for (V v : carried) inst.operands.push_back(v);
+  BlockId block = openBlock(types, false);
+  inst.blocks.push_back(block);
+  SmallVector<V, 2> args = kernel_.blocks[block].args;
+  closeBlock(body(args[0], std::span<const V>(args).subspan(1)));
+  return finishControl(std::move(inst), std::span<const Type>(types).subspan(1));
+}
+
+void Builder::forLoop(V lo, V hi, int64_t step, const std::function<void(V)>& body) {
+  forLoop(lo, hi, step, {}, [&](V i, std::span<const V>) {
+    body(i);
+    return Values{};
+  });
+}
+
+Builder::Values Builder::whileLoop(std::span<const V> carried,
+                                   const std::function<V(std::span<const V>)>& condition,
+                                   const std::function<Values(std::span<const V>)>& body) {
+  SmallVector<Type, 8> types;
+  Inst inst{.op = Opcode::while_};
+  for (V v : carried) {
+    types.push_back(type(v));
+    inst.operands.push_back(v);
+  }
+  BlockId cond = openBlock(types, true);
+  SmallVector<V, 2> args = kernel_.blocks[cond].args;
+  V go_on = condition(args);
+  closeBlock({&go_on, 1});
+  BlockId loop = openBlock(types, true);
+  args = kernel_.blocks[loop].args;
+  closeBlock(body(args));
+  inst.blocks = {cond, loop};
+  return finishControl(std::move(inst), types);
+}
+
+Builder::Values Builder::ifElse(V condition, const std::function<Values()>& then_body,
+                                const std::function<Values()>& else_body) {
+  Inst inst{.op = Opcode::if_, .operands = {condition}};
+  SmallVector<Type, 8> types;
+  for (const auto* body : {&then_body, &else_body}) {
+    inst.blocks.push_back(openBlock({}, true));
+    Values yields = (*body)();
+    types.clear();
+    for (V v : yields) types.push_back(type(v));
+    closeBlock(yields);
+  }
+  return finishControl(std::move(inst), types);
+}
+
+void Builder::ifThen(V condition, const std::function<void()>& body) {
+  ifElse(condition, [&] { body(); return Values{}; }, [] { return Values{}; });
+}
+
+}  // namespace tercel::kernel

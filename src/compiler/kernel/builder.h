@@ -1,0 +1,90 @@
+// Builds a Kernel. Pure instructions are folded, shared within their scope, and placed in the
+// outermost block where their operands exist: loop-invariant code never enters a loop. Loads of
+// read-only buffers are shared and moved likewise (not out of an `if` or a guarded block).
+#pragma once
+#include <functional>
+#include <span>
+#include <unordered_map>
+
+#include "compiler/kernel/kernel.h"
+
+namespace tercel::kernel {
+
+class Builder {
+ public:
+  explicit Builder(Kernel& kernel);
+
+  Kernel& kernel() { return kernel_; }
+  Type type(V v) const { return kernel_.type(v); }
+  V taskBegin() const { return kernel_.blocks[0].args[0]; }
+  V taskEnd() const { return kernel_.blocks[0].args[1]; }
+
+  BufferId addParam(Scalar element, bool read_only);
+  BufferId addScratch(Scalar element, int64_t elements);
+
+  V constant(Type type, uint64_t bits);
+  V index(int64_t value) { return constant({Scalar::i64, 1}, static_cast<uint64_t>(value)); }
+  V integer(Type type, int64_t value);
+  V number(Type type, double value);  // rounded to the type
+  bool isConstant(V v, uint64_t* bits = nullptr) const;
+
+  V splat(V scalar, int lanes);
+  // v itself where it has `lanes` lanes already.
+  V widen(V v, int lanes) { return type(v).lanes == lanes ? v : splat(v, lanes); }
+  V laneIds(Type type);
+  V extract(V v, int lane);
+  V shuffle(V a, V b, std::span<const int16_t> lanes);
+
+  V unary(Opcode op, V a) { return pure(op, type(a), {a}); }
+  V binary(Opcode op, V a, V b);  // a scalar operand beside a vector one is splat
+  V fma(V a, V b, V c);
+  V compare(Opcode op, Predicate predicate, V a, V b);
+  V cast(Opcode op, V a, Scalar to);
+  V select(V condition, V a, V b);
+
+  V iadd(V a, V b) { return binary(Opcode::iadd, a, b); }
+  V isub(V a, V b) { return binary(Opcode::isub, a, b); }
+  V imul(V a, V b) { return binary(Opcode::imul, a, b); }
+  V fadd(V a, V b) { return binary(Opcode::fadd, a, b); }
+  V fmul(V a, V b) { return binary(Opcode::fmul, a, b); }
+
+  V load(BufferId buffer, V index, int lanes, int64_t offset = 0);
+  V loadMasked(BufferId buffer, V index, V mask, int64_t offset = 0);
+  V gather(BufferId buffer, V indices, V mask);
+  void store(BufferId buffer, V index, V value, int64_t offset = 0);
+  void storeMasked(BufferId buffer, V index, V value, V mask, int64_t offset = 0);
+  void storeStreaming(BufferId buffer, V index, V value, int64_t offset = 0);
+  void scatter(BufferId buffer, V indices, V value, V mask);
+  void prefetch(BufferId buffer, V index, int64_t offset = 0);
+
+  using Values = SmallVector<V, 4>;
+  // Emits `for (i = lo; i < hi; i += step)`; `body` gets i and the carried values and returns their
+  // next ones. Returns the last ones. A loop of one known trip is emitted inline.
+  Values forLoop(V lo, V hi, int64_t step, std::span<const V> carried,
+                 const std::function<Values(V, std::span<const V>)>& body);
+  void forLoop(V lo, V hi, int64_t step, const std::function<void(V)>& body);
+  Values whileLoop(std::span<const V> carried,
+                   const std::function<V(std::span<const V>)>& condition,
+                   const std::function<Values(std::span<const V>)>& body);
+  Values ifElse(V condition, const std::function<Values()>& then_body,
+                const std::function<Values()>& else_body);
+  void ifThen(V condition, const std::function<void()>& body);
+
+  V pure(Opcode op, Type type, std::initializer_list<V> operands, int64_t imm = 0);
+
+ private:
+  V emit(Inst inst, BlockId block);
+  V share(Inst inst);  // an equal earlier instruction's value, or a new one in its home block
+  V fold(const Inst& inst);
+  BlockId home(const Inst& inst) const;
+  BlockId openBlock(std::span<const Type> args, bool guarded);
+  void closeBlock(std::span<const V> yields);
+  Values finishControl(Inst inst, std::span<const Type> result_types);
+  V addValue(Type type, BlockId block, InstId def);
+
+  Kernel& kernel_;
+  BlockId current_ = 0;
+  std::unordered_multimap<uint64_t, InstId> shared_;
+};
+
+}  // namespace tercel::kernel

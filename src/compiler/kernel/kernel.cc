@@ -1,0 +1,42 @@
+#include "compiler/kernel/kernel.h"
+
+#include "core/status.h"
+
+namespace tercel::kernel {
+namespace {
+
+struct Row {
+  std::string_view name;
+  int operands;
+  InstClass cls;
+};
+constexpr Row kRows[] = {
+#define INST(name, operands, cls) {#name, operands, InstClass::cls},
+#include "compiler/kernel/insts.def"
+};
+constexpr std::string_view kScalars[] = {"i1", "i8", "i16", "i32", "i64", "f16", "bf16", "f32",
+                                         "f64"};
+constexpr int kWidths[] = {1, 8, 16, 32, 64, 16, 16, 32, 64};
+constexpr std::string_view kPredicates[] = {
+    "eq",  "ne",  "slt", "sle", "sgt", "sge", "ult", "ule", "ugt",  "uge",  "oeq",  "one",
+    "olt", "ole", "ogt", "oge", "ord", "uno", "ueq", "une", "fult", "fule", "fugt", "fuge"};
+
+}  // namespace
+
+std::string_view opcodeName(Opcode op) {
+  std::string_view name = kRows[static_cast<size_t>(op)].name;
+  return name.ends_with('_') ? name.substr(0, name.size() - 1) : name;
+}
+int opcodeOperands(Opcode op) { return kRows[static_cast<size_t>(op)].operands; }
+InstClass instClass(Opcode op) { return kRows[static_cast<size_t>(op)].cls; }
+std::string_view scalarName(Scalar s) { return kScalars[static_cast<size_t>(s)]; }
+int bitWidth(Scalar s) { return kWidths[static_cast<size_t>(s)]; }
+int64_t byteSize(Scalar s) { return s == Scalar::i1 ? 1 : bitWidth(s) / 8; }
+std::string_view predicateName(Predicate p) { return kPredicates[static_cast<size_t>(p)]; }
+
+std::string toString(Type type) {
+  return type.isVector() ? cat(scalarName(type.scalar), 'x', int{type.lanes})
+                         : std::string(scalarName(type.scalar));
+}
+
+}  // namespace tercel::kernel
