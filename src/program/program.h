@@ -1,0 +1,97 @@
+// A Program: all that the engine needs to run what the compiler made. It is plain data, and the one
+// file format (format.h) stores it as it is: for PJRT serialisation, the on-disk cache and
+// deployment alike.
+//
+// Running: the engine takes one pointer for each argument and result, allocates the arena, resolves
+// every slot to an address, and runs the steps of sequence 0 in order.
+#pragma once
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "core/shape.h"
+
+namespace tercel::program {
+
+struct Argument {
+  Shape shape;
+  bool is_token = false;
+  int32_t aliased_result = -1;  // must share memory with this result where donated
+  bool may_donate = false;      // jax.buffer_donor: any result may take its memory
+  std::string memory_kind;
+};
+
+struct ResultInfo {
+  Shape shape;
+  bool is_token = false;
+  std::string memory_kind;
+};
+
+// Where a value lives while the program runs.
+enum class Place : uint8_t { argument, result, arena, constant };
+struct Slot {
+  Place place = Place::arena;
+  uint32_t index = 0;  // of the argument or result
+  int64_t offset = 0;  // bytes, from the start of that memory
+  int64_t bytes = 0;
+};
+
+struct Kernel {
+  std::string symbol;
+  uint32_t object = 0;        // in objects
+  int64_t scratch_bytes = 0;  // for each concurrent call
+};
+
+enum class StepKind : uint8_t {
+#define STEP(name) name,
+#include "program/steps.def"
+};
+
+// kernel       target = kernel, slots = its params; tasks in all; a chunk is `grain` tasks at least;
+//              grain >= tasks runs on the calling thread. cost: nanoseconds for all tasks.
+// copy         slots = from, to; to's bytes are moved
+// while_loop   slots = the predicate (pred[]); target = sequence of the condition, which sets the
+//              predicate; sequences = {body}
+// branch       slots = the selector; sequences = the branches. A pred selector takes sequences[0]
+//              where true, [1] where false; an s32 one its index, the last one when out of range.
+//              values = {1} for pred, {4} for s32
+// sort         slots = operands..., results...; target = comparator kernel, whose params are the
+//              operands and which compares elements `begin` and `end`, writing 1 to scratch[0] where
+//              the first goes before the second; values = {outer, length, inner, is_stable, bytes of
+//              an element of each operand...}; dims are [outer, length, inner]
+// custom_call  name; slots = operands..., results...; values = {number of operands}; text = its
+//              configuration
+struct Step {
+  StepKind kind = StepKind::kernel;
+  uint32_t target = 0;
+  std::vector<uint32_t> slots;
+  std::vector<uint32_t> sequences;
+  std::vector<int64_t> values;
+  int64_t tasks = 1;
+  int64_t grain = 1;
+  double cost = 0;
+  std::string name;  // of the JAX op it came from, for messages and profiles
+  std::string text;
+};
+
+using Sequence = std::vector<Step>;
+
+struct Program {
+  std::string name;
+  std::string target_cpu;  // of the object code, with its features: checked on load
+  std::string target_features;
+  std::vector<Argument> arguments;
+  std::vector<ResultInfo> results;
+  std::vector<Slot> slots;
+  std::vector<Kernel> kernels;
+  std::vector<Sequence> sequences;  // [0] is the program
+  std::vector<std::vector<std::byte>> objects;  // relocatable object code
+  std::vector<std::byte> constants;             // slots' offsets into it are 64-byte aligned
+  int64_t arena_bytes = 0;
+  double cost = 0;   // estimated nanoseconds on one core
+  double flops = 0;  // estimated floating-point operations
+  double bytes_accessed = 0;
+};
+
+}  // namespace tercel::program
