@@ -5,6 +5,7 @@
 // own. Values are tensors or tokens; there are no tuples (the reader flattens them).
 #pragma once
 #include <cstdint>
+#include <deque>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -137,6 +138,8 @@ class Module {
   const ValueInfo& value(Value v) const { return values_[v.index]; }
   const Type& type(Value v) const { return values_[v.index].type; }
   const Shape& shape(Value v) const { return values_[v.index].type.shape; }
+  // For passes that drop results or arguments; the op's or region's list is theirs to keep right.
+  void setIndex(Value v, uint32_t index) { values_[v.index].index = index; }
   void setType(Value v, Type type) { values_[v.index].type = std::move(type); }
   size_t opCount() const { return ops_.size(); }
   size_t valueCount() const { return values_.size(); }
@@ -156,9 +159,10 @@ class Module {
   const Op* def(Value v) const;
 
  private:
-  std::vector<Op> ops_;
-  std::vector<Region> regions_;
-  std::vector<ValueInfo> values_;
+  // Deques: a reference to an op, a region or a type stays good while the module grows.
+  std::deque<Op> ops_;
+  std::deque<Region> regions_;
+  std::deque<ValueInfo> values_;
 };
 
 }  // namespace tercel::ir
