@@ -1,5 +1,7 @@
 #include "core/shape.h"
 
+#include <algorithm>
+
 namespace tercel {
 
 int64_t elementCount(std::span<const int64_t> dims) {
@@ -11,15 +13,9 @@ int64_t elementCount(std::span<const int64_t> dims) {
 bool sizeIsRepresentable(std::span<const int64_t> dims, size_t bytes_per_element) {
   constexpr int64_t kLimit = int64_t{1} << 62;
   int64_t product = static_cast<int64_t>(bytes_per_element);
-  bool has_zero = false;
   for (int64_t d : dims) {
-    if (d < 0) return false;
-    has_zero |= d == 0;
-  }
-  if (has_zero) return true;
-  for (int64_t d : dims) {
-    if (product > kLimit / d) return false;
-    product *= d;
+    if (d < 0 || (d > 0 && product > kLimit / d)) return false;
+    product *= std::max<int64_t>(d, 1);  // strides must fit in empty arrays too
   }
   return true;
 }

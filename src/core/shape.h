@@ -12,7 +12,8 @@ using Dims = SmallVector<int64_t, 6>;
 
 // Product of the dimensions; 1 for a scalar.
 int64_t elementCount(std::span<const int64_t> dims);
-// False where the product of dims and `bytes_per_element` does not fit in 62 bits or a dim is < 0.
+// False where the product of the dims but zeros and `bytes_per_element` does not fit in 62 bits, or
+// a dim is < 0.
 bool sizeIsRepresentable(std::span<const int64_t> dims, size_t bytes_per_element);
 // Row-major strides in elements.
 Dims rowMajorStrides(std::span<const int64_t> dims);
