@@ -1,0 +1,36 @@
+// The part of xla.CompileOptionsProto that means something to us.
+#pragma once
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <variant>
+#include <vector>
+
+#include "core/status.h"
+#include "pjrt/device_assignment.h"
+
+namespace tercel::pjrt {
+
+using OptionValue = std::variant<std::string, bool, int64_t, double>;
+
+struct CompileOptions {
+  int64_t device_ordinal = -1;
+  int64_t num_replicas = 1;
+  int64_t num_partitions = 1;
+  bool use_spmd_partitioning = false;
+  bool use_shardy_partitioner = false;
+  bool compile_portable_executable = false;
+  bool parameter_is_tupled_arguments = false;
+  // One value for all, or one per parameter or output; empty: no.
+  std::vector<int64_t> allow_sharding_propagation_to_parameters;
+  std::vector<int64_t> allow_sharding_propagation_to_output;
+  std::optional<DeviceAssignment> device_assignment;
+  // What the user gave as compiler_options={...}.
+  std::vector<std::pair<std::string, OptionValue>> overrides;
+};
+
+Result<CompileOptions> readCompileOptions(std::string_view bytes);
+
+}  // namespace tercel::pjrt
