@@ -1,0 +1,101 @@
+// A program loaded for some devices, ready to run on buffers.
+#pragma once
+#include <memory>
+#include <mutex>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "program/program.h"
+#include "runtime/buffer.h"
+#include "runtime/engine/runner.h"
+
+namespace tercel::runtime {
+
+class Client;
+
+struct ExecutableOptions {
+  // [replica * num_partitions + partition]; empty: the client's first device.
+  std::vector<Device*> devices;
+  int num_replicas = 1;
+  int num_partitions = 1;
+  // Runs the program in place of its native code (TERCEL_EVAL); null: LoadedProgram.
+  std::shared_ptr<engine::Runner> runner;
+};
+
+struct ExecuteOptions {
+  int64_t launch_id = 0;
+  std::span<const int64_t> non_donatable;  // argument numbers; read during the call only
+  // Lives until the launch is done. Null: custom calls fail as UNIMPLEMENTED.
+  std::shared_ptr<engine::CustomCallHandler> custom_calls;
+};
+
+// One device's part of a launch.
+struct Launch {
+  std::vector<BufferPtr> results;  // there at once; their events tell when they are ready
+  Event done;                      // with the launch's error
+};
+
+struct CompiledMemoryStats {
+  int64_t code_bytes = 0;
+  int64_t argument_bytes = 0;
+  int64_t result_bytes = 0;
+  int64_t alias_bytes = 0;  // of arguments that share memory with a result
+  int64_t temp_bytes = 0;   // arena
+  int64_t peak_bytes = 0;
+};
+
+class Executable {
+ public:
+  // INVALID_ARGUMENT for a malformed program, FAILED_PRECONDITION for another machine's code.
+  static Result<std::unique_ptr<Executable>> create(Client* client, program::Program program,
+                                                    ExecutableOptions options = {});
+  // `bytes` as serialize() made them.
+  static Result<std::unique_ptr<Executable>> deserialize(Client* client,
+                                                         std::span<const std::byte> bytes,
+                                                         ExecutableOptions options = {});
+  ~Executable();
+
+  Client* client() const { return client_; }
+  const program::Program& program() const { return *program_; }  // signature, cost, flops
+  const std::string& name() const { return program_->name; }
+  const std::vector<Device*>& devices() const { return options_.devices; }
+  int numReplicas() const { return options_.num_replicas; }
+  int numPartitions() const { return options_.num_partitions; }
+  // Of every argument and result; an unnamed one is `device`.
+  std::span<const MemoryKind> argumentMemoryKinds() const { return argument_kinds_; }
+  std::span<const MemoryKind> resultMemoryKinds() const { return result_kinds_; }
+  CompiledMemoryStats memoryStats() const;
+
+  // The program file, made once and kept; equal programs have equal bytes.
+  const std::vector<std::byte>& serialize() const;
+  // Hexadecimal hash of these bytes.
+  const std::string& fingerprint() const;
+
+  // Runs once on each of `arguments.size()` devices, which must be all of devices() or one of
+  // them: then `device` says which. Errors of the call itself (number, shape, deleted, donated
+  // twice) are returned and leave every buffer as it was; errors of running travel on the events,
+  // and so do the arguments' own. Donated arguments are deleted when this returns.
+  Result<std::vector<Launch>> execute(std::span<const std::span<Buffer* const>> arguments,
+                                      const ExecuteOptions& options = {},
+                                      Device* device = nullptr);
+
+  void deleteCode();  // later execute() calls fail as INVALID_ARGUMENT
+  bool isDeleted() const;
+
+ private:
+  Executable() = default;
+
+  Client* client_ = nullptr;
+  ExecutableOptions options_;
+  std::shared_ptr<const program::Program> program_;
+  std::vector<MemoryKind> argument_kinds_;
+  std::vector<MemoryKind> result_kinds_;
+  mutable std::mutex mutex_;
+  std::shared_ptr<engine::Runner> runner_;  // null: deleted
+  int64_t code_bytes_ = 0;
+  mutable std::vector<std::byte> bytes_;
+  mutable std::string fingerprint_;
+};
+
+}  // namespace tercel::runtime
