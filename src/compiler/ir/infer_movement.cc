@@ -147,7 +147,12 @@ Result<Types> inferTranspose(const OpUse& use) {
 Result<Types> inferConstant(const OpUse& use) {
   const Attr* value = use.find(AttrKey::value);
   if (!value) return use.error("has no value");
-  return Types{Type{std::get<Literal>(*value).shape()}};
+  const Literal& literal = std::get<Literal>(*value);
+  Type type{literal.shape()};
+  size_t bytes = literal.isSplat() ? byteSize(type.shape.dtype) : type.shape.bytes();
+  if (literal.bytes().size() != bytes)
+    return use.error("its value has ", literal.bytes().size(), " bytes, not ", bytes);
+  return Types{type};
 }
 
 Result<Types> inferIota(const OpUse& use) {
