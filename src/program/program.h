@@ -4,6 +4,9 @@
 //
 // Running: the engine takes one pointer for each argument and result, allocates the arena, resolves
 // every slot to an address, and runs the steps of sequence 0 in order.
+//
+// An argument with an aliased_result always shares that result's memory while the program runs: the
+// engine copies it there first where the caller passed two different pointers.
 #pragma once
 #include <cstddef>
 #include <cstdint>
@@ -11,14 +14,15 @@
 #include <vector>
 
 #include "core/shape.h"
+#include "program/aligned_bytes.h"
 
 namespace tercel::program {
 
 struct Argument {
   Shape shape;
   bool is_token = false;
-  int32_t aliased_result = -1;  // must share memory with this result where donated
-  bool may_donate = false;      // jax.buffer_donor: any result may take its memory
+  int32_t aliased_result = -1;  // shares memory with this result; one argument a result at most
+  bool may_donate = false;      // jax.buffer_donor: consumed, even where no result takes its memory
   std::string memory_kind;
 };
 
@@ -75,6 +79,7 @@ struct Step {
   std::string text;
 };
 
+// A sequence is used in one place only: [0] by the program, any other by one step.
 using Sequence = std::vector<Step>;
 
 struct Program {
@@ -87,7 +92,7 @@ struct Program {
   std::vector<Kernel> kernels;
   std::vector<Sequence> sequences;  // [0] is the program
   std::vector<std::vector<std::byte>> objects;  // relocatable object code
-  std::vector<std::byte> constants;             // slots' offsets into it are 64-byte aligned
+  AlignedBytes constants;  // slots' offsets into it are 64-byte aligned
   int64_t arena_bytes = 0;
   double cost = 0;   // estimated nanoseconds on one core
   double flops = 0;  // estimated floating-point operations

@@ -1,0 +1,24 @@
+// The file of a Program: little-endian, versioned, with a checksum. Equal programs give equal bytes.
+#pragma once
+#include <cstddef>
+#include <span>
+#include <vector>
+
+#include "core/status.h"
+#include "program/program.h"
+
+namespace tercel::program {
+
+// Another version's file is refused, never guessed at.
+inline constexpr uint32_t kFormatVersion = 1;
+
+std::vector<std::byte> serialize(const Program& program);
+
+// INVALID_ARGUMENT for what is not a Program of this version, DATA_LOSS for a damaged one. What it
+// returns has passed validate(). The native code in it is trusted.
+Result<Program> deserialize(std::span<const std::byte> bytes);
+
+// 64 bits of the content; not cryptographic.
+uint64_t hashBytes(std::span<const std::byte> bytes);
+
+}  // namespace tercel::program

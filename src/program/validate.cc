@@ -1,0 +1,227 @@
+#include "program/validate.h"
+
+#include <array>
+#include <limits>
+
+namespace tercel::program {
+namespace {
+
+constexpr int64_t kMaxScratch = int64_t{1} << 40;
+
+constexpr size_t kStepKinds = 0
+#define STEP(name) +1
+#include "program/steps.def"
+    ;
+
+Status checkShape(const Shape& shape) {
+  if (static_cast<size_t>(shape.dtype) >= kDTypeCount) return invalidArgument("unknown dtype");
+  if (!sizeIsRepresentable(shape.dims, byteSize(shape.dtype))) {
+    return invalidArgument("impossible shape ", toString(shape));
+  }
+  return Status();
+}
+
+bool countFits(size_t count) { return count <= std::numeric_limits<int32_t>::max(); }
+
+class Validator {
+ public:
+  explicit Validator(const Program& program) : program_(program) {}
+
+  Status run() {
+    TERCEL_TRY(checkSignature());
+    TERCEL_TRY(checkSlots());
+    TERCEL_TRY(checkKernels());
+    if (program_.sequences.empty()) return invalidArgument("a program has at least one sequence");
+    used_.assign(program_.sequences.size(), false);
+    Status status = checkSequence(0, 0);
+    return place_.empty() ? status : status.within(place_);
+  }
+
+ private:
+  Status checkSignature() const {
+    const std::vector<Argument>& arguments = program_.arguments;
+    const std::vector<ResultInfo>& results = program_.results;
+    if (!countFits(arguments.size()) || !countFits(results.size())) {
+      return invalidArgument("too many arguments or results");
+    }
+    for (size_t i = 0; i < results.size(); ++i) {
+      TERCEL_TRY(checkShape(results[i].shape).within(cat("result ", i)));
+    }
+    std::vector<bool> aliased(results.size());
+    for (size_t i = 0; i < arguments.size(); ++i) {
+      TERCEL_TRY(checkShape(arguments[i].shape).within(cat("argument ", i)));
+      int32_t k = arguments[i].aliased_result;
+      if (k == -1) continue;
+      if (k < 0 || static_cast<size_t>(k) >= results.size() || aliased[k] ||
+          results[k].shape.bytes() != arguments[i].shape.bytes()) {
+        return invalidArgument("argument ", i, " cannot share memory with result ", k);
+      }
+      aliased[k] = true;
+    }
+    return Status();
+  }
+
+  // Bytes of the memory that a slot lies in; -1 where there is none.
+  int64_t placeBytes(const Slot& slot) const {
+    switch (slot.place) {
+      case Place::argument:
+        if (slot.index >= program_.arguments.size()) return -1;
+        return program_.arguments[slot.index].shape.bytes();
+      case Place::result:
+        if (slot.index >= program_.results.size()) return -1;
+        return program_.results[slot.index].shape.bytes();
+      case Place::arena: return program_.arena_bytes;
+      case Place::constant: return static_cast<int64_t>(program_.constants.size());
+    }
+    return -1;
+  }
+
+  Status checkSlots() const {
+    if (program_.arena_bytes < 0) return invalidArgument("negative arena_bytes");
+    if (!countFits(program_.slots.size())) return invalidArgument("too many slots");
+    for (size_t i = 0; i < program_.slots.size(); ++i) {
+      const Slot& slot = program_.slots[i];
+      int64_t size = placeBytes(slot);
+      if (size < 0 || slot.offset < 0 || slot.bytes < 0 || slot.offset > size ||
+          slot.bytes > size - slot.offset) {
+        return invalidArgument("slot ", i, " does not lie in its memory");
+      }
+    }
+    return Status();
+  }
+
+  Status checkKernels() const {
+    for (size_t i = 0; i < program_.kernels.size(); ++i) {
+      const Kernel& kernel = program_.kernels[i];
+      if (kernel.symbol.empty() || kernel.scratch_bytes < 0 ||
+          kernel.scratch_bytes > kMaxScratch) {
+        return invalidArgument("kernel ", i, " has no symbol or an impossible scratch size");
+      }
+      if (kernel.object >= program_.objects.size() && !program_.objects.empty()) {
+        return invalidArgument("kernel ", kernel.symbol, " is in object ", kernel.object, " of ",
+                               program_.objects.size());
+      }
+    }
+    return Status();
+  }
+
+  Status checkSequence(uint32_t id, int depth) {
+    if (id >= program_.sequences.size()) return invalidArgument("there is no sequence ", id);
+    if (used_[id]) return invalidArgument("sequence ", id, " is used twice");
+    if (depth > kMaxSequenceDepth) return invalidArgument("sequences are nested too deeply");
+    used_[id] = true;
+    const Sequence& sequence = program_.sequences[id];
+    for (size_t i = 0; i < sequence.size(); ++i) {
+      Status status = checkStep(sequence[i], depth);
+      if (status.ok()) continue;
+      if (place_.empty()) place_ = cat("sequence ", id, ", step ", i, " (", sequence[i].name, ")");
+      return status;
+    }
+    return Status();
+  }
+
+  Status checkStep(const Step& step, int depth) {
+    if (static_cast<size_t>(step.kind) >= kStepKinds) return invalidArgument("unknown step kind");
+    if (!countFits(step.slots.size())) return invalidArgument("too many slots in a step");
+    for (uint32_t slot : step.slots) {
+      if (slot >= program_.slots.size()) return invalidArgument("there is no slot ", slot);
+    }
+    switch (step.kind) {
+      case StepKind::kernel: return checkKernelStep(step);
+      case StepKind::copy: return checkCopy(step);
+      case StepKind::while_loop: return checkWhile(step, depth);
+      case StepKind::branch: return checkBranch(step, depth);
+      case StepKind::sort: return checkSort(step);
+      case StepKind::custom_call: return checkCustomCall(step);
+    }
+    return Status();
+  }
+
+  const Slot& slot(const Step& step, size_t i) const { return program_.slots[step.slots[i]]; }
+
+  Status checkWritable(const Slot& slot) const {
+    bool read_only = slot.place == Place::constant ||
+                     (slot.place == Place::argument &&
+                      program_.arguments[slot.index].aliased_result < 0);
+    return read_only ? invalidArgument("writes a constant or an argument") : Status();
+  }
+
+  Status checkKernelStep(const Step& step) const {
+    if (step.target >= program_.kernels.size()) {
+      return invalidArgument("there is no kernel ", step.target);
+    }
+    return step.tasks < 0 || step.grain < 1 ? invalidArgument("impossible tasks or grain")
+                                            : Status();
+  }
+
+  Status checkCopy(const Step& step) const {
+    if (step.slots.size() != 2) return invalidArgument("copy takes two slots");
+    if (slot(step, 0).bytes < slot(step, 1).bytes) {
+      return invalidArgument("copies more bytes than there are");
+    }
+    return checkWritable(slot(step, 1));
+  }
+
+  Status checkWhile(const Step& step, int depth) {
+    if (step.slots.size() != 1 || step.sequences.size() != 1 || slot(step, 0).bytes < 1) {
+      return invalidArgument("while_loop takes one pred slot and one body");
+    }
+    TERCEL_TRY(checkSequence(step.target, depth + 1));
+    return checkSequence(step.sequences[0], depth + 1);
+  }
+
+  Status checkBranch(const Step& step, int depth) {
+    if (step.slots.size() != 1 || step.values.size() != 1 ||
+        (step.values[0] != 1 && step.values[0] != 4) || slot(step, 0).bytes < step.values[0]) {
+      return invalidArgument("branch takes one selector of 1 or 4 bytes");
+    }
+    size_t count = step.sequences.size();
+    if (count == 0 || (step.values[0] == 1 && count != 2)) {
+      return invalidArgument("branch has ", count, " sequences");
+    }
+    for (uint32_t id : step.sequences) TERCEL_TRY(checkSequence(id, depth + 1));
+    return Status();
+  }
+
+  Status checkSort(const Step& step) const {
+    size_t operands = step.slots.size() / 2;
+    if (operands == 0 || step.slots.size() != 2 * operands || step.values.size() != 4 + operands) {
+      return invalidArgument("sort takes as many results as operands, and an element size of each");
+    }
+    TERCEL_TRY(checkKernelStep(step));
+    for (size_t i = 0; i < operands; ++i) {
+      int64_t element = step.values[4 + i];
+      std::array<int64_t, 3> dims{step.values[0], step.values[1], step.values[2]};
+      if (element < 1 || element > 16 || (element & (element - 1)) != 0 ||
+          !sizeIsRepresentable(dims, static_cast<size_t>(element))) {
+        return invalidArgument("impossible sort dimensions");
+      }
+      int64_t bytes = elementCount(dims) * element;
+      if (slot(step, i).bytes < bytes || slot(step, operands + i).bytes < bytes) {
+        return invalidArgument("a sort operand is smaller than its dimensions");
+      }
+      TERCEL_TRY(checkWritable(slot(step, operands + i)));
+    }
+    return Status();
+  }
+
+  Status checkCustomCall(const Step& step) const {
+    size_t slots = step.slots.size();
+    if (step.values.size() != 1 || step.values[0] < 0 ||
+        static_cast<uint64_t>(step.values[0]) > slots) {
+      return invalidArgument("custom_call with an impossible number of operands");
+    }
+    for (size_t i = step.values[0]; i < slots; ++i) TERCEL_TRY(checkWritable(slot(step, i)));
+    return Status();
+  }
+
+  const Program& program_;
+  std::vector<bool> used_;
+  std::string place_;  // of the first error, innermost
+};
+
+}  // namespace
+
+Status validate(const Program& program) { return Validator(program).run(); }
+
+}  // namespace tercel::program
