@@ -52,6 +52,7 @@ class TableReader {
   }
 
   void readHeader() {
+    wire_.origin = file_.bytesLeft().data();
     if (asText(file_.bytes(kMagic.size())) != kMagic) return file_.fail("not MLIR bytecode");
     wire_.version = file_.varint();
     if (wire_.version > kNewestBytecode)

@@ -43,7 +43,8 @@ class OpSection {
     bool isolated;
     size_t scope_base;   // of the isolated scope around
     size_t scope_begin;  // of this region's values
-    size_t next_value = 0;
+    size_t next_value = 0;    // number of the region's next definition
+    size_t first_result = 0;  // number of the op's first result, defined after its regions
   };
 
   ByteCursor& cursor() { return cursors_.back(); }
@@ -80,10 +81,13 @@ class OpSection {
   }
 
   void popFrame() {
-    const Frame& frame = frames_.back();
-    if (frame.op != kNone) wire_.ops[frame.op].end = static_cast<uint32_t>(wire_.ops.size());
-    if (frame.isolated && wire_.version >= kIsolatedSectionsSince) cursors_.pop_back();
+    Frame frame = frames_.back();
     frames_.pop_back();
+    if (frame.op == kNone) return;
+    WireOp& op = wire_.ops[frame.op];
+    op.end = static_cast<uint32_t>(wire_.ops.size());
+    if (frame.isolated && wire_.version >= kIsolatedSectionsSince) cursors_.pop_back();
+    define(op.results, frame.first_result);
   }
 
   void beginRegion() {
@@ -126,15 +130,23 @@ class OpSection {
       wire_.value_types.push_back(cursor().below(type, wire_.types.size(), "type"));
       if (has_location) cursor().index(wire_.attrs.size(), "location");
     }
-    defineValues(region.args);
+    size_t first_value = frames_.back().next_value;
+    takeNumbers(n);
+    if (ok()) define(region.args, first_value);
   }
 
-  void defineValues(Range values) {
+  // Values are numbered in the order of their definitions. Those of the top level have no numbers.
+  void takeNumbers(uint32_t n) {
     Frame& frame = frames_.back();
-    if (!ok()) return;
-    if (values.count > scope_.size() - frame.next_value)
+    if (frames_.size() == 1) return;
+    if (n > scope_.size() - frame.next_value)
       return cursor().fail("more values than their region announces");
-    for (uint32_t i = 0; i < values.count; ++i) scope_[frame.next_value++] = values.begin + i;
+    frame.next_value += n;
+  }
+
+  void define(Range values, size_t first_value) {
+    if (frames_.size() == 1) return;
+    for (uint32_t i = 0; i < values.count; ++i) scope_[first_value + i] = values.begin + i;
   }
 
   void readOp() {
@@ -156,13 +168,15 @@ class OpSection {
     bool isolated = false;
     uint64_t regions = mask & kHasRegions ? cursor().varintWithFlag(&isolated) : 0;
     if (regions > cursor().remaining()) return cursor().fail("an op with more regions than bytes");
-    // The values of the top level have no numbers.
-    if (frames_.size() > 1) defineValues(op.results);
+    size_t first_value = frames_.back().next_value;
+    takeNumbers(op.results.count);
     if (!ok()) return;
     op.regions = {static_cast<uint32_t>(wire_.regions.size()), static_cast<uint32_t>(regions)};
     op.end = id + 1;
     wire_.ops.push_back(op);
-    if (regions > 0) pushRegions(id, op.regions.count, isolated);
+    if (regions == 0) return define(op.results, first_value);
+    pushRegions(id, op.regions.count, isolated);
+    frames_.back().first_result = first_value;
   }
 
   void readResultTypes(WireOp& op) {

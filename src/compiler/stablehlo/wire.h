@@ -181,6 +181,7 @@ struct WireRegion {
 struct WireModule {
   uint64_t version = 0;  // of the bytecode
   std::string_view producer;
+  const std::byte* origin = nullptr;  // of the artifact
   std::vector<std::string_view> strings;
   std::vector<std::string_view> dialects;
   std::vector<WireOpName> op_names;

@@ -1,0 +1,71 @@
+#include "compiler/stablehlo/location_table.h"
+
+#include "compiler/stablehlo/wire_access.h"
+
+namespace tercel::stablehlo {
+namespace {
+
+constexpr int kMaxSteps = 64;
+
+struct Location {
+  std::string_view name;
+  std::string_view file;
+  int64_t line = 0;
+  int64_t column = 0;
+};
+
+void setFile(const WireModule& wire, const WireAttr& a, Location& location) {
+  location.file = textOf(wire, wire.itemsOf(a.items)[0]).value_or("");
+  std::span<const int64_t> ints = wire.intsOf(a.ints);
+  // A range's ints stand behind their number: none, a line, or a line and more.
+  if (a.kind == AttrKind::FileRangeLoc) ints = ints.subspan(1);
+  if (!ints.empty()) location.line = ints[0];
+  if (ints.size() > 1) location.column = ints[1];
+}
+
+// The outermost name; then inwards, along callees, to the first source line.
+Location find(const WireModule& wire, uint32_t attr) {
+  Location location;
+  for (int step = 0; step < kMaxSteps; ++step) {
+    const WireAttr& a = wire.attrs[attr];
+    std::span<const uint32_t> items = wire.itemsOf(a.items);
+    switch (a.kind) {
+      case AttrKind::NameLoc:
+        if (location.name.empty()) location.name = textOf(wire, items[0]).value_or("");
+        attr = items[1];
+        break;
+      case AttrKind::CallSiteLoc: attr = items[0]; break;
+      case AttrKind::FusedLoc:
+        if (items[0] == 0) return location;
+        attr = items[1];
+        break;
+      case AttrKind::FileLoc:
+      case AttrKind::FileRangeLoc: setFile(wire, a, location); return location;
+      default: return location;
+    }
+  }
+  return location;
+}
+
+std::string text(const Location& l) {
+  if (l.file.empty()) return std::string(l.name);
+  std::string source = l.column > 0 ? cat(l.file, ':', l.line, ':', l.column) : cat(l.file, ':', l.line);
+  return l.name.empty() ? source : cat(l.name, " (", source, ')');
+}
+
+}  // namespace
+
+std::string locationText(const WireModule& wire, uint32_t attr) { return text(find(wire, attr)); }
+
+Status LocationTable::id(uint32_t attr, ir::LocId* id) {
+  if (ids_[attr] == kNew) {
+    Location location = find(wire_, attr);
+    TERCEL_TRY(budget_.spend(location.name.size() + location.file.size()));
+    std::string words = text(location);
+    ids_[attr] = words.empty() ? ir::LocId::kNone : module_.addLocation(std::move(words)).index;
+  }
+  id->index = ids_[attr];
+  return {};
+}
+
+}  // namespace tercel::stablehlo

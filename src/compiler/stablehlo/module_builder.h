@@ -1,0 +1,90 @@
+// Builds our Module from a file's ops.
+#pragma once
+#include <string_view>
+#include <vector>
+
+#include "compiler/ir/module.h"
+#include "compiler/stablehlo/attr_converter.h"
+#include "compiler/stablehlo/budget.h"
+#include "compiler/stablehlo/location_table.h"
+#include "compiler/stablehlo/op_map.h"
+#include "compiler/stablehlo/type_table.h"
+#include "compiler/stablehlo/wire.h"
+
+namespace tercel::stablehlo {
+
+class ModuleBuilder {
+ public:
+  ModuleBuilder(const WireModule& wire, size_t artifact_bytes);
+
+  Status build();
+  ir::Module take() { return std::move(module_); }
+
+ private:
+  // A block being filled: ops go to `region`, the terminator's operands to `results`.
+  struct Block {
+    ir::RegionId region;
+    ir::Values results;
+    bool closed = false;
+  };
+
+  Status buildModule(const WireOp& op);
+  Status buildTopLevelOp(const WireOp& op);
+  Status buildFunction(const WireOp& op, const OpRow& row, const OpAttrs& attrs);
+  Status readSignature(ir::Function& function, uint32_t type, uint32_t arg_attrs,
+                       uint32_t result_attrs);
+  Status readArgInfo(uint32_t dictionary, std::span<const Range> results, ir::ArgInfo& info);
+  Status readPlacement(uint32_t dictionary, std::string& memory_kind, std::string& layout_mode,
+                       std::string& sharding);
+  Status readText(uint32_t attr, std::string& text);
+
+  Status buildBlock(const WireRegion& region, Block& block);
+  Status buildRegion(const WireRegion& region, ir::RegionId* id);
+  Status buildOp(const WireOp& op, Block& block);
+  Status buildPlain(const WireOp& op, const OpRow& row, const OpAttrs& attrs, Block& block);
+  Status buildRegions(const WireOp& op, ir::OpId id);
+  Status checkArity(const WireOp& op, ir::OpKind kind, size_t operands) const;
+  Status finishAttrs(const WireOp& op, ir::OpId id);
+  bool isShardingCall(const OpRow& row, const OpAttrs& attrs) const;
+
+  // op_forms.cc
+  Status buildForm(const WireOp& op, const OpRow& row, const OpAttrs& attrs, Block& block);
+  Status buildBroadcast(const WireOp& op, const OpRow& row, const OpAttrs& attrs, Block& block);
+  Status buildDot(const WireOp& op, const OpRow& row, const OpAttrs& attrs, Block& block);
+  Status buildDeviceId(const WireOp& op, Block& block);
+  Status buildPermute(const WireOp& op, const OpRow& row, const OpAttrs& attrs, Block& block);
+  Status buildInlined(const WireOp& op, Block& block);
+  Status buildTupleElement(const WireOp& op, const OpRow& row, const OpAttrs& attrs);
+  Status buildReturn(const WireOp& op, Block& block);
+  Status requireOneDevice(const OpRow& row) const;
+
+  // Appends an op of ours whose results are those of `op`.
+  Status append(const WireOp& op, ir::OpKind kind, ir::Values operands, Block& block,
+                ir::OpId* id);
+  ir::Values operandsOf(const WireOp& op) const;
+  Status resultTypes(const WireOp& op, std::vector<ir::Type>& types);
+  Status bindArgs(Range args, ir::RegionId region);
+  // Makes values of ours stand for values of the wire; their types must be the wire's.
+  Status bind(Range wire_values, const ir::Values& values);
+  Status spendValues(size_t count) { return budget_.spend(count * sizeof(ir::ValueInfo)); }
+
+  uint32_t attrNamed(const OpRow& row, const OpAttrs& attrs, std::string_view name) const;
+  const WireOpName& nameOf(const WireOp& op) const { return wire_.op_names[op.name]; }
+  // The error with the op's name and location, unless an op inside it has already given its own.
+  Status located(const WireOp& op, Status error);
+
+  const WireModule& wire_;
+  Budget budget_;
+  ir::Module module_;
+  TypeTable types_;
+  LocationTable locations_;
+  AttrConverter attrs_;
+  std::vector<const OpRow*> rows_;  // by op name; null: unknown
+  std::vector<Range> slots_;        // of values_, by value of the wire: a tuple has several or none
+  std::vector<ir::Value> values_;
+  std::vector<ir::Type> result_types_;  // scratch
+  bool one_device_ = true;
+  bool is_located_ = false;
+};
+
+}  // namespace tercel::stablehlo

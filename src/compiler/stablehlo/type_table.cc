@@ -1,0 +1,113 @@
+#include "compiler/stablehlo/type_table.h"
+
+#include "compiler/stablehlo/wire_codes.h"
+
+namespace tercel::stablehlo {
+namespace {
+
+constexpr int kMaxTupleDepth = 16;
+constexpr size_t kMaxTupleTypes = 1 << 16;
+
+std::optional<DType> integerDType(unsigned bits, bool is_unsigned) {
+  switch (bits) {
+    case 1: return DType::pred;
+    case 8: return is_unsigned ? DType::u8 : DType::s8;
+    case 16: return is_unsigned ? DType::u16 : DType::s16;
+    case 32: return is_unsigned ? DType::u32 : DType::s32;
+    case 64: return is_unsigned ? DType::u64 : DType::s64;
+    default: return std::nullopt;
+  }
+}
+
+std::optional<DType> complexDType(TypeKind part) {
+  if (part == TypeKind::F32) return DType::c64;
+  if (part == TypeKind::F64) return DType::c128;
+  return std::nullopt;
+}
+
+std::string lowerCase(std::string_view name) {
+  std::string text(name);
+  if (!text.empty() && text[0] >= 'A' && text[0] <= 'Z') text[0] += 'a' - 'A';
+  return text;
+}
+
+}  // namespace
+
+std::optional<DType> dtypeOf(const WireModule& wire, uint32_t type) {
+  const WireType& t = wire.types[type];
+  switch (t.kind) {
+    case TypeKind::BF16: return DType::bf16;
+    case TypeKind::F16: return DType::f16;
+    case TypeKind::F32: return DType::f32;
+    case TypeKind::F64: return DType::f64;
+    case TypeKind::Complex: return complexDType(wire.types[t.type].kind);
+    default: break;
+  }
+  bool is_integer = t.kind >= TypeKind::Integer && t.kind <= TypeKind::U64;
+  return is_integer ? integerDType(t.bits, t.is_unsigned) : std::nullopt;
+}
+
+std::string typeText(const WireModule& wire, uint32_t type) {
+  const WireType& t = wire.types[type];
+  if (std::optional<DType> dtype = dtypeOf(wire, type)) return std::string(dtypeName(*dtype));
+  switch (t.kind) {
+    case TypeKind::Unknown: return cat("type ", t.code, " of dialect ", t.text);
+    case TypeKind::Text: return std::string(t.text);
+    case TypeKind::Integer: return cat(t.is_unsigned ? "ui" : "i", t.bits);
+    case TypeKind::Tensor:
+    case TypeKind::EncodedTensor: break;
+    default: return lowerCase(kindName(t.kind));
+  }
+  std::string text = "tensor<";
+  for (int64_t dim : wire.intsOf(t.ints).subspan(1))
+    text += dim < 0 ? std::string("?x") : cat(dim, "x");
+  const WireType& element = wire.types[t.type];
+  std::optional<DType> dtype = dtypeOf(wire, t.type);
+  text += dtype ? std::string(dtypeName(*dtype)) : lowerCase(kindName(element.kind));
+  return text + (t.kind == TypeKind::EncodedTensor ? ", bounds>" : ">");
+}
+
+Status TypeTable::leaves(uint32_t type, std::span<const ir::Type>* leaves) {
+  Range& range = ranges_[type];
+  if (range.count == 0) {
+    std::vector<ir::Type> converted;
+    visits_ = 0;
+    TERCEL_TRY(convert(type, 0, converted));
+    TERCEL_TRY(budget_.spend(visits_ * sizeof(ir::Type)));
+    range = {static_cast<uint32_t>(leaves_.size()), static_cast<uint32_t>(converted.size())};
+    leaves_.insert(leaves_.end(), converted.begin(), converted.end());
+  }
+  *leaves = std::span<const ir::Type>(leaves_).subspan(range.begin, range.count);
+  return {};
+}
+
+Status TypeTable::convert(uint32_t type, int depth, std::vector<ir::Type>& leaves) {
+  const WireType& t = wire_.types[type];
+  if (++visits_ > kMaxTupleTypes) return unimplemented("a tuple of more than ", kMaxTupleTypes);
+  if (t.kind == TypeKind::Tensor) return convertTensor(type, leaves);
+  if (t.kind == TypeKind::Token) {
+    leaves.push_back(ir::Type::token());
+    return {};
+  }
+  if (t.kind != TypeKind::Tuple) return unimplemented("values of type ", typeText(wire_, type));
+  if (depth >= kMaxTupleDepth) return unimplemented("tuples nested deeper than ", kMaxTupleDepth);
+  for (uint32_t element : wire_.itemsOf(t.items).subspan(1))
+    TERCEL_TRY(convert(element, depth + 1, leaves));
+  return {};
+}
+
+Status TypeTable::convertTensor(uint32_t type, std::vector<ir::Type>& leaves) const {
+  const WireType& t = wire_.types[type];
+  std::span<const int64_t> dims = wire_.intsOf(t.ints).subspan(1);
+  std::optional<DType> dtype = dtypeOf(wire_, t.type);
+  if (!dtype) return unimplemented("tensors of ", typeText(wire_, type));
+  if (dims.size() > kMaxRank) return unimplemented("tensors of rank ", dims.size());
+  for (int64_t dim : dims)
+    if (dim < 0) return unimplemented("dynamic shapes: ", typeText(wire_, type));
+  if (!sizeIsRepresentable(dims, byteSize(*dtype)))
+    return invalidArgument("a tensor too large to address: ", typeText(wire_, type));
+  leaves.push_back({Shape{*dtype, Dims(dims)}, false});
+  return {};
+}
+
+}  // namespace tercel::stablehlo
