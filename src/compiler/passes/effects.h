@@ -1,0 +1,26 @@
+// What an op does besides making its results.
+#pragma once
+#include "compiler/ir/module.h"
+
+namespace tercel::passes {
+
+// Must happen even where nobody reads its results.
+inline bool hasEffect(const ir::Op& op) {
+  return op.kind == ir::OpKind::custom_call_ &&
+         (op.boolean(ir::AttrKey::has_side_effect) || op.results.empty());
+}
+
+// Makes the same results from the same operands every time, and does nothing else.
+inline bool isPure(const ir::Op& op) {
+  switch (op.kind) {
+    case ir::OpKind::call_:
+    case ir::OpKind::composite_:
+    case ir::OpKind::custom_call_:
+    case ir::OpKind::optimization_barrier_:
+      return false;
+    default:
+      return true;
+  }
+}
+
+}  // namespace tercel::passes

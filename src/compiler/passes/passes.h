@@ -1,0 +1,30 @@
+// Module -> Module: the passes, by name. Their order and its reasons are in pipeline.cc.
+#pragma once
+#include "compiler/ir/module.h"
+#include "core/status.h"
+
+namespace tercel::passes {
+
+// Each returns whether it changed the module.
+using PassResult = Result<bool>;
+
+// Calls and composites into main, annotations away; main is then the only function.
+PassResult inlineCalls(ir::Module& module);
+// One form for equal things; what is an identity goes.
+PassResult canonicalise(ir::Module& module);
+// Constants through the evaluator, bounded in size.
+PassResult fold(ir::Module& module);
+// Equal ops once.
+PassResult cse(ir::Module& module);
+// What no result and no effect needs goes, to the last loop-carried value.
+PassResult dce(ir::Module& module);
+// Rewrites that leave less to compute, never reassociating floats.
+PassResult algebra(ir::Module& module);
+// Transposes and unit reshapes towards cancellation or into the ops that read any order.
+PassResult layout(ir::Module& module);
+// Out of loops what is the same on every turn.
+PassResult hoistInvariants(ir::Module& module);
+// optimization_barrier has done its work once the last cse has run.
+PassResult dropBarriers(ir::Module& module);
+
+}  // namespace tercel::passes

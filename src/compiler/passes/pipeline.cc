@@ -1,0 +1,74 @@
+#include "compiler/passes/pipeline.h"
+
+#include <algorithm>
+#include <chrono>
+
+#include "compiler/ir/verifier.h"
+#include "compiler/passes/passes.h"
+
+namespace tercel::passes {
+using ir::Module;
+namespace {
+
+struct Pass {
+  std::string_view name;
+  PassResult (*run)(Module&);
+};
+
+// The order, and why it is this one.
+constexpr Pass kPipeline[] = {
+    {"inline", inlineCalls},         // first: no later pass has to look through a call
+    {"dce", dce},                    // what the callees computed for nobody
+    {"canonicalise", canonicalise},  // before all that compares or matches
+    // {"fold", fold},                  // constant predicates and trip counts out in the open
+    // {"licm", hoistInvariants},       // carried invariants become captures, which cse and fold see
+    // {"cse", cse},
+    // {"algebra", algebra},            // after cse: its rules ask for single uses
+    // {"layout", layout},
+    {"canonicalise", canonicalise},  // what algebra and layout left behind
+    // {"fold", fold},
+    // {"licm", hoistInvariants},
+    // {"cse", cse},
+    // {"barriers", dropBarriers},      // after the last cse, which they hold back
+    {"dce", dce},                    // last, so that nothing dead reaches plan
+};
+
+// Runs one pass and does all that is done around every pass.
+Status runOne(const Pass& pass, Module& module, const PipelineOptions& options) {
+  auto start = std::chrono::steady_clock::now();
+  PassResult result = pass.run(module);
+  if (!result.ok()) return result.status();
+  if (options.timed) {
+    std::chrono::duration<double, std::milli> took = std::chrono::steady_clock::now() - start;
+    options.timed({pass.name, took.count(), *result});
+  }
+  if (!*result) return {};
+  if (options.dump) options.dump(pass.name, module);
+  if (!options.verify) return {};
+  return ir::verify(module).within(cat("after pass ", pass.name));
+}
+
+}  // namespace
+
+Status runPipeline(Module& module, const PipelineOptions& options) {
+  for (const Pass& pass : kPipeline) {
+    if (std::ranges::find(options.disabled, pass.name) != options.disabled.end()) continue;
+    TERCEL_TRY(runOne(pass, module, options));
+  }
+  return {};
+}
+
+Status runPass(std::string_view name, Module& module, const PipelineOptions& options) {
+  for (const Pass& pass : kPipeline)
+    if (pass.name == name) return runOne(pass, module, options);
+  return invalidArgument("no pass is named ", name);
+}
+
+std::vector<std::string_view> passNames() {
+  std::vector<std::string_view> names;
+  for (const Pass& pass : kPipeline)
+    if (std::ranges::find(names, pass.name) == names.end()) names.push_back(pass.name);
+  return names;
+}
+
+}  // namespace tercel::passes

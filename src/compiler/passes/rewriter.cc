@@ -1,0 +1,165 @@
+#include "compiler/passes/rewriter.h"
+
+#include "core/status.h"
+
+namespace tercel::passes {
+using namespace ir;
+namespace {
+
+// Emitted ops are visited this deep and no deeper: two rules that undo each other end here.
+constexpr int kMaxEmitDepth = 24;
+
+}  // namespace
+
+bool Rewriter::run() {
+  changed_ = false;
+  for (size_t i = 0; i < module_.functions.size(); ++i) walk(module_.functions[i].body);
+  return changed_;
+}
+
+Value Rewriter::now(Value v) {
+  while (v.index < forward_.size() && forward_[v.index].valid()) v = forward_[v.index];
+  return v;
+}
+
+void Rewriter::replace(Value old, Value by) {
+  by = now(by);
+  if (old == by) return;
+  TERCEL_CHECK(module_.type(old) == module_.type(by), "a value of ", toString(shape(old)),
+               " replaced by one of ", toString(shape(by)));
+  if (old.index >= forward_.size()) forward_.resize(module_.valueCount());
+  forward_[old.index] = by;
+  changed_ = true;
+}
+
+void Rewriter::replaceAll(const Op& old, std::span<const Value> by) {
+  TERCEL_CHECK(old.results.size() == by.size(), "results of ", opName(old.kind));
+  for (size_t i = 0; i < by.size(); ++i) replace(old.results[i], by[i]);
+}
+
+void Rewriter::remap(Values& values) {
+  for (Value& v : values) v = now(v);
+}
+
+void Rewriter::walk(RegionId id) {
+  std::vector<OpId> todo = std::move(module_.region(id).ops);
+  std::vector<OpId> out;
+  out.reserve(todo.size());
+  std::vector<OpId>* outer = std::exchange(out_, &out);
+  enterRegion(id);
+  for (OpId op : todo) step(op);
+  remap(module_.region(id).results);
+  leaveRegion(id);
+  module_.region(id).ops = std::move(out);
+  out_ = outer;
+}
+
+void Rewriter::step(OpId id) {
+  LocId outer = std::exchange(loc_, module_.op(id).loc);
+  remap(module_.op(id).operands);
+  bool replaced = enter(id);
+  if (!replaced) {
+    for (size_t i = 0; i < module_.op(id).regions.size(); ++i) walk(module_.op(id).regions[i]);
+    replaced = visit(id);
+  }
+  if (replaced)
+    changed_ = true;
+  else
+    out_->push_back(id);
+  loc_ = outer;
+}
+
+bool Rewriter::place(OpId id) {
+  changed_ = true;
+  if (!module_.op(id).loc.valid()) module_.op(id).loc = loc_;
+  if (depth_ < kMaxEmitDepth) {
+    ++depth_;
+    bool replaced = visit(id);
+    --depth_;
+    if (replaced) return false;
+  }
+  out_->push_back(id);
+  return true;
+}
+
+OpId Rewriter::emitOp(OpKind kind, Values operands, std::span<const Type> types, Attrs attrs) {
+  OpId id = module_.addOp(kind, std::move(operands), types);
+  module_.op(id).attrs = std::move(attrs);
+  place(id);
+  return id;
+}
+
+Value Rewriter::emit(OpKind kind, Values operands, Shape result, Attrs attrs) {
+  Type type{std::move(result)};
+  OpId id = emitOp(kind, std::move(operands), {&type, 1}, std::move(attrs));
+  return now(op(id).result());
+}
+
+Value Rewriter::constant(Literal literal) {
+  Shape shape = literal.shape();
+  return emit(OpKind::constant_, {}, std::move(shape), {{AttrKey::value, std::move(literal)}});
+}
+
+Value Rewriter::splat(Shape shape, double number) {
+  return constant(Literal::splatOf(std::move(shape), number));
+}
+
+Value Rewriter::unary(OpKind kind, Value v) { return emit(kind, {v}, Shape(shape(v))); }
+
+Value Rewriter::binary(OpKind kind, Value a, Value b) { return emit(kind, {a, b}, Shape(shape(a))); }
+
+Value Rewriter::convert(Value v, DType to) {
+  if (shape(v).dtype == to) return v;
+  return emit(OpKind::convert_, {v}, {to, shape(v).dims});
+}
+
+Value Rewriter::compare(Value a, Value b, std::string_view direction, std::string type) {
+  Attrs attrs{{AttrKey::comparison_direction, std::string(direction)}};
+  if (!type.empty()) attrs.emplace_back(AttrKey::compare_type, std::move(type));
+  return emit(OpKind::compare_, {a, b}, {DType::pred, shape(a).dims}, std::move(attrs));
+}
+
+Value Rewriter::select(Value pred, Value on_true, Value on_false) {
+  return emit(OpKind::select_, {pred, on_true, on_false}, Shape(shape(on_true)));
+}
+
+Value Rewriter::broadcast(Value v, Dims to, Ints broadcast_dimensions) {
+  return emit(OpKind::broadcast_in_dim_, {v}, {shape(v).dtype, std::move(to)},
+              {{AttrKey::broadcast_dimensions, std::move(broadcast_dimensions)}});
+}
+
+Value Rewriter::reshape(Value v, Dims to) {
+  if (shape(v).dims == to) return v;
+  return emit(OpKind::reshape_, {v}, {shape(v).dtype, std::move(to)});
+}
+
+Value Rewriter::transpose(Value v, Ints permutation) {
+  Shape result{shape(v).dtype, {}};
+  for (int64_t d : permutation) result.dims.push_back(shape(v).dims[d]);
+  return emit(OpKind::transpose_, {v}, std::move(result),
+              {{AttrKey::permutation, std::move(permutation)}});
+}
+
+Value Rewriter::slice(Value v, Ints start, Ints limit, Ints strides) {
+  Shape result{shape(v).dtype, {}};
+  for (size_t d = 0; d < start.size(); ++d)
+    result.dims.push_back((limit[d] - start[d] + strides[d] - 1) / strides[d]);
+  return emit(OpKind::slice_, {v}, std::move(result),
+              {{AttrKey::start_indices, std::move(start)},
+               {AttrKey::limit_indices, std::move(limit)},
+               {AttrKey::strides, std::move(strides)}});
+}
+
+Values Rewriter::inlineRegion(RegionId id, std::span<const Value> args) {
+  const Values& formal = module_.region(id).args;
+  TERCEL_CHECK(formal.size() == args.size(), "arguments of an inlined region");
+  for (size_t i = 0; i < args.size(); ++i) replace(module_.region(id).args[i], args[i]);
+  std::vector<OpId> ops = std::move(module_.region(id).ops);
+  for (OpId op : ops) step(op);
+  Values results = module_.region(id).results;
+  remap(results);
+  changed_ = true;
+  return results;
+}
+
+}  // namespace tercel::passes

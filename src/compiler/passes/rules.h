@@ -1,0 +1,20 @@
+// The rule sets of the rewriting passes. A rule returns what stands for the op's only result from
+// now on, or an invalid Value to keep the op.
+#pragma once
+#include "compiler/passes/rewriter.h"
+
+namespace tercel::passes {
+
+// canonicalise_arithmetic.cc
+ir::Value canonicalArithmetic(Rewriter& rw, const ir::Op& op);
+// canonicalise_select.cc: compare, select, clamp and conversions
+ir::Value canonicalSelection(Rewriter& rw, const ir::Op& op);
+// canonicalise_movement.cc
+ir::Value canonicalMovement(Rewriter& rw, const ir::Op& op);
+// canonicalise_cut.cc: slices, pads, joins, and gathers that are slices
+ir::Value canonicalCut(Rewriter& rw, const ir::Op& op);
+// canonicalise_control.cc; true: the op's results are replaced.
+bool canonicalBranch(Rewriter& rw, ir::OpId id);   // before the regions are walked: if, case
+bool canonicalControl(Rewriter& rw, ir::OpId id);  // after: while, map, reduce, sort
+
+}  // namespace tercel::passes
