@@ -1,0 +1,166 @@
+#include "compiler/codegen/emitter.h"
+
+namespace tercel::codegen {
+
+using kernel::Opcode;
+using kernel::Predicate;
+using kernel::Scalar;
+namespace intrinsics = llvm::Intrinsic;
+
+llvm::Value* Emitter::intrinsic(intrinsics::ID id, std::initializer_list<Value*> operands) {
+  return ir_.CreateIntrinsic(id, {(*operands.begin())->getType()}, llvm::ArrayRef(operands));
+}
+
+llvm::Value* Emitter::emitConstant(const Inst& inst) {
+  llvm::Type* t = type(inst.type);
+  llvm::APInt value(kernel::bitWidth(inst.type.scalar), static_cast<uint64_t>(inst.imm));
+  if (inst.type.scalar == Scalar::f32)
+    return llvm::ConstantFP::get(t, llvm::APFloat(llvm::APFloat::IEEEsingle(), value));
+  if (inst.type.scalar == Scalar::f64)
+    return llvm::ConstantFP::get(t, llvm::APFloat(llvm::APFloat::IEEEdouble(), value));
+  return llvm::ConstantInt::get(t, value);
+}
+
+llvm::Value* Emitter::emitLaneIds(const Inst& inst) {
+  llvm::SmallVector<llvm::Constant*, 64> lanes;
+  for (unsigned i = 0; i < inst.type.lanes; ++i)
+    lanes.push_back(llvm::ConstantInt::get(scalarType(inst.type.scalar), i));
+  return inst.type.isVector() ? llvm::ConstantVector::get(lanes) : lanes[0];
+}
+
+llvm::Value* Emitter::emitShuffle(const Inst& inst) {
+  Value *a = operand(inst, 0), *b = operand(inst, 1);
+  if (!typeOf(inst, 0).isVector()) {
+    a = ir_.CreateVectorSplat(1, a);
+    b = ir_.CreateVectorSplat(1, b);
+  }
+  llvm::SmallVector<int, 64> lanes(inst.list.begin(), inst.list.end());
+  Value* result = ir_.CreateShuffleVector(a, b, lanes);
+  return inst.type.isVector() ? result : ir_.CreateExtractElement(result, uint64_t{0});
+}
+
+// f16 and bf16 are only moved, negated and converted.
+void Emitter::checkFloatWidth(const Inst& inst) const {
+  if (inst.op < Opcode::fadd || inst.op > Opcode::fcmp) return;
+  if (inst.op == Opcode::fneg || inst.op == Opcode::fabs) return;
+  TERCEL_CHECK(kernel::bitWidth(typeOf(inst, 0).scalar) >= 32, kernel::opcodeName(inst.op), " of ",
+               kernel::toString(typeOf(inst, 0)));
+}
+
+llvm::Value* Emitter::emitPure(const Inst& inst) {
+  checkFloatWidth(inst);
+  switch (inst.op) {
+    case Opcode::constant: return emitConstant(inst);
+    case Opcode::splat: return ir_.CreateVectorSplat(inst.type.lanes, operand(inst, 0));
+    case Opcode::lane_ids: return emitLaneIds(inst);
+    case Opcode::extract:
+      if (!typeOf(inst, 0).isVector()) return operand(inst, 0);
+      return ir_.CreateExtractElement(operand(inst, 0), static_cast<uint64_t>(inst.imm));
+    case Opcode::shuffle: return emitShuffle(inst);
+    case Opcode::clz:
+      return ir_.CreateIntrinsic(intrinsics::ctlz, {type(inst.type)},
+                                 {operand(inst, 0), ir_.getFalse()});
+    case Opcode::popcnt: return intrinsic(intrinsics::ctpop, {operand(inst, 0)});
+    case Opcode::icmp: case Opcode::fcmp: return emitCompare(inst);
+    case Opcode::fma: return emitFma(inst);
+    case Opcode::fneg: case Opcode::fabs: case Opcode::fsqrt: case Opcode::floor:
+    case Opcode::ceil: case Opcode::trunc_int: case Opcode::round_even:
+      return emitFloatUnary(inst);
+    case Opcode::zext: case Opcode::sext: case Opcode::itrunc: case Opcode::fpext:
+    case Opcode::fptrunc: case Opcode::sitofp: case Opcode::uitofp: case Opcode::fptosi:
+    case Opcode::fptoui: case Opcode::bitcast:
+      return emitConversion(inst);
+    case Opcode::select:
+      return ir_.CreateSelect(operand(inst, 0), operand(inst, 1), operand(inst, 2));
+    default: return emitBinary(inst);
+  }
+}
+
+llvm::Value* Emitter::emitBinary(const Inst& inst) {
+  Value *a = operand(inst, 0), *b = operand(inst, 1);
+  switch (inst.op) {
+    case Opcode::iadd: return ir_.CreateAdd(a, b);
+    case Opcode::isub: return ir_.CreateSub(a, b);
+    case Opcode::imul: return ir_.CreateMul(a, b);
+    case Opcode::umulh: return emitMulHigh(a, b);
+    case Opcode::sdiv: return ir_.CreateSDiv(a, b);
+    case Opcode::udiv: return ir_.CreateUDiv(a, b);
+    case Opcode::srem: return ir_.CreateSRem(a, b);
+    case Opcode::urem: return ir_.CreateURem(a, b);
+    case Opcode::and_: return ir_.CreateAnd(a, b);
+    case Opcode::or_: return ir_.CreateOr(a, b);
+    case Opcode::xor_: return ir_.CreateXor(a, b);
+    case Opcode::shl: return ir_.CreateShl(a, b);
+    case Opcode::lshr: return ir_.CreateLShr(a, b);
+    case Opcode::ashr: return ir_.CreateAShr(a, b);
+    case Opcode::smin: return intrinsic(intrinsics::smin, {a, b});
+    case Opcode::smax: return intrinsic(intrinsics::smax, {a, b});
+    case Opcode::umin: return intrinsic(intrinsics::umin, {a, b});
+    case Opcode::umax: return intrinsic(intrinsics::umax, {a, b});
+    case Opcode::fadd: return ir_.CreateFAdd(a, b);
+    case Opcode::fsub: return ir_.CreateFSub(a, b);
+    case Opcode::fmul: return ir_.CreateFMul(a, b);
+    case Opcode::fdiv: return ir_.CreateFDiv(a, b);
+    case Opcode::fmin: return ir_.CreateSelect(ir_.CreateFCmpOLT(a, b), a, b);
+    case Opcode::fmax: return ir_.CreateSelect(ir_.CreateFCmpOGT(a, b), a, b);
+    default: TERCEL_CHECK(false, "no code for ", kernel::opcodeName(inst.op));
+  }
+  return nullptr;
+}
+
+llvm::Value* Emitter::emitMulHigh(Value* a, Value* b) {
+  unsigned width = a->getType()->getScalarSizeInBits();
+  if (width == 64 && a->getType()->isVectorTy()) return emitMulHigh64(a, b);
+  llvm::Type* narrow = a->getType();
+  llvm::Type* wide = narrow->getExtendedType();
+  Value* product = ir_.CreateMul(ir_.CreateZExt(a, wide), ir_.CreateZExt(b, wide));
+  return ir_.CreateTrunc(ir_.CreateLShr(product, bits(product, width)), narrow);
+}
+
+// Four 32 x 32 -> 64 products, as vectors have no wider one.
+llvm::Value* Emitter::emitMulHigh64(Value* a, Value* b) {
+  llvm::Constant *low = bits(a, 0xffffffffu), *half = bits(a, 32);
+  Value *a0 = ir_.CreateAnd(a, low), *a1 = ir_.CreateLShr(a, half);
+  Value *b0 = ir_.CreateAnd(b, low), *b1 = ir_.CreateLShr(b, half);
+  Value* middle = ir_.CreateAdd(ir_.CreateMul(a1, b0),
+                                ir_.CreateLShr(ir_.CreateMul(a0, b0), half));
+  Value* cross = ir_.CreateAdd(ir_.CreateMul(a0, b1), ir_.CreateAnd(middle, low));
+  Value* high = ir_.CreateAdd(ir_.CreateMul(a1, b1), ir_.CreateLShr(middle, half));
+  return ir_.CreateAdd(high, ir_.CreateLShr(cross, half));
+}
+
+llvm::Value* Emitter::emitFloatUnary(const Inst& inst) {
+  Value* a = operand(inst, 0);
+  if (kernel::bitWidth(inst.type.scalar) == 16) {  // an i16 here
+    return inst.op == Opcode::fneg ? ir_.CreateXor(a, bits(a, 0x8000))
+                                   : ir_.CreateAnd(a, bits(a, 0x7fff));
+  }
+  switch (inst.op) {
+    case Opcode::fneg: return ir_.CreateFNeg(a);
+    case Opcode::fabs: return intrinsic(intrinsics::fabs, {a});
+    case Opcode::fsqrt: return intrinsic(intrinsics::sqrt, {a});
+    case Opcode::floor: return intrinsic(intrinsics::floor, {a});
+    case Opcode::ceil: return intrinsic(intrinsics::ceil, {a});
+    case Opcode::trunc_int: return intrinsic(intrinsics::trunc, {a});
+    default: return intrinsic(intrinsics::roundeven, {a});
+  }
+}
+
+llvm::Value* Emitter::emitFma(const Inst& inst) {
+  return intrinsic(intrinsics::fma, {operand(inst, 0), operand(inst, 1), operand(inst, 2)});
+}
+
+llvm::Value* Emitter::emitCompare(const Inst& inst) {
+  using P = llvm::CmpInst::Predicate;
+  static constexpr P kPredicates[] = {
+      P::ICMP_EQ,  P::ICMP_NE,  P::ICMP_SLT, P::ICMP_SLE, P::ICMP_SGT, P::ICMP_SGE,
+      P::ICMP_ULT, P::ICMP_ULE, P::ICMP_UGT, P::ICMP_UGE, P::FCMP_OEQ, P::FCMP_ONE,
+      P::FCMP_OLT, P::FCMP_OLE, P::FCMP_OGT, P::FCMP_OGE, P::FCMP_ORD, P::FCMP_UNO,
+      P::FCMP_UEQ, P::FCMP_UNE, P::FCMP_ULT, P::FCMP_ULE, P::FCMP_UGT, P::FCMP_UGE};
+  P predicate = kPredicates[inst.imm];
+  Value *a = operand(inst, 0), *b = operand(inst, 1);
+  return inst.op == Opcode::icmp ? ir_.CreateICmp(predicate, a, b)
+                                 : ir_.CreateFCmp(predicate, a, b);
+}
+
+}  // namespace tercel::codegen

@@ -1,0 +1,103 @@
+#include "compiler/codegen/codegen.h"
+
+#include <llvm/IR/DiagnosticInfo.h>
+#include <llvm/IR/DiagnosticPrinter.h>
+#include <llvm/IR/Verifier.h>
+
+#include "compiler/codegen/emitter.h"
+#include "compiler/codegen/machine.h"
+
+namespace tercel::codegen {
+namespace {
+
+// Collects what LLVM reports instead of printing it.
+struct Diagnostics : llvm::DiagnosticHandler {
+  std::string* errors;
+  explicit Diagnostics(std::string* errors) : errors(errors) {}
+  bool handleDiagnostics(const llvm::DiagnosticInfo& info) override {
+    if (info.getSeverity() != llvm::DS_Error) return true;
+    llvm::raw_string_ostream stream(*errors);
+    llvm::DiagnosticPrinterRawOStream printer(stream);
+    info.print(printer);
+    return true;
+  }
+};
+
+// What a thread keeps between calls. A context holds every type and constant it ever made, so it
+// is renewed now and then.
+struct Workshop {
+  static constexpr int kModulesPerContext = 1000;
+  std::unique_ptr<llvm::LLVMContext> context;
+  int modules = 0;
+  std::string errors;
+  std::vector<std::unique_ptr<Machine>> machines;
+
+  llvm::LLVMContext& freshContext() {
+    if (!context || ++modules > kModulesPerContext) {
+      context = std::make_unique<llvm::LLVMContext>();
+      context->setDiagnosticHandler(std::make_unique<Diagnostics>(&errors));
+      context->setDiscardValueNames(true);
+      modules = 0;
+    }
+    errors.clear();
+    return *context;
+  }
+
+  Machine& machine(const Target& target, const CodegenOptions& options) {
+    for (auto& machine : machines)
+      if (machine->serves(target, options)) return *machine;
+    machines.push_back(std::make_unique<Machine>(target, options, Output::object));
+    return *machines.back();
+  }
+};
+
+Workshop& workshop() {
+  thread_local Workshop workshop;
+  return workshop;
+}
+
+using Kernels = std::span<const kernel::Kernel* const>;
+
+std::unique_ptr<llvm::Module> emitModule(Kernels kernels, const Target& target, Machine& machine,
+                                         llvm::LLVMContext& context) {
+  std::unique_ptr<llvm::Module> module = machine.newModule(context);
+  for (const kernel::Kernel* kernel : kernels) Emitter(*module, target, *kernel).emit();
+  return module;
+}
+
+void dump(Kernels kernels, const Target& target, const CodegenOptions& options) {
+  llvm::LLVMContext context;
+  Machine machine(target, options, Output::assembly);
+  std::unique_ptr<llvm::Module> module = emitModule(kernels, target, machine, context);
+  std::string text;
+  llvm::raw_string_ostream stream(text);
+  module->print(stream, nullptr);
+  options.dump("llvm", text);
+  options.dump("asm", std::string_view(machine.run(*module)));
+}
+
+}  // namespace
+
+Result<ObjectCode> compileKernels(Kernels kernels, const Target& target,
+                                  const CodegenOptions& options) {
+  if (options.dump) dump(kernels, target, options);
+  Workshop& shop = workshop();
+  llvm::LLVMContext& context = shop.freshContext();
+  Machine& machine = shop.machine(target, options);
+  std::unique_ptr<llvm::Module> module = emitModule(kernels, target, machine, context);
+  if (options.verify) {
+    std::string problems;
+    llvm::raw_string_ostream stream(problems);
+    bool broken = llvm::verifyModule(*module, &stream);
+    if (broken) return internalError("LLVM refuses the code of a kernel: ", problems);
+  }
+  llvm::StringRef object = machine.run(*module);
+  if (!shop.errors.empty()) return internalError("LLVM: ", shop.errors);
+  ObjectCode code;
+  const auto* bytes = reinterpret_cast<const std::byte*>(object.data());
+  code.bytes.assign(bytes, bytes + object.size());
+  for (const kernel::Kernel* kernel : kernels) code.symbols.push_back(kernel->name);
+  return code;
+}
+
+}  // namespace tercel::codegen

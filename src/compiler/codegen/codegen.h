@@ -1,0 +1,46 @@
+// Kernels -> object code through LLVM. No LLVM type leaves this folder.
+#pragma once
+#include <cstddef>
+#include <functional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "compiler/kernel/kernel.h"
+#include "core/status.h"
+
+namespace tercel::codegen {
+
+struct Target {
+  std::string cpu;       // LLVM's name
+  std::string features;  // +avx2,-sse4a,...
+  int vector_bytes = 16;
+  bool has_f16c = false;
+  bool has_fma = false;
+  bool has_avx2 = false;
+  bool has_avx512 = false;  // F, BW, DQ and VL
+  bool has_avx512_bf16 = false;
+  bool has_avx512_fp16 = false;
+
+  static const Target& host();
+  static Target named(std::string_view cpu);  // x86-64-v2, x86-64-v3, x86-64-v4
+};
+
+struct CodegenOptions {
+  int opt_level = 2;    // of LLVM's code generator, 0 to 3
+  bool verify = false;  // run LLVM's verifiers
+  // Called with (stage, text): "llvm" and "asm".
+  std::function<void(std::string_view, std::string_view)> dump;
+};
+
+struct ObjectCode {
+  std::vector<std::byte> bytes;      // one relocatable ELF x86-64 object
+  std::vector<std::string> symbols;  // one per kernel, in order
+};
+
+// One object for the given kernels. Thread-safe: each thread keeps a code generator of its own.
+Result<ObjectCode> compileKernels(std::span<const kernel::Kernel* const> kernels,
+                                  const Target& target, const CodegenOptions& options = {});
+
+}  // namespace tercel::codegen

@@ -1,0 +1,218 @@
+#include "compiler/codegen/emitter.h"
+
+#include <llvm/IR/IntrinsicsX86.h>
+#include <llvm/IR/MDBuilder.h>
+
+namespace tercel::codegen {
+
+using kernel::BlockId;
+using kernel::InstClass;
+using kernel::Opcode;
+using kernel::Scalar;
+
+namespace {
+
+bool streams(const kernel::Kernel& kernel) {
+  for (const kernel::Inst& inst : kernel.insts)
+    if (inst.op == Opcode::store_streaming) return true;
+  return false;
+}
+
+// Buffers of one parameter are one piece of memory, read as different types.
+std::string scopeName(const kernel::Buffer& buffer) {
+  return buffer.param >= 0 ? cat('p', buffer.param) : cat('s', buffer.scratch_offset);
+}
+
+}  // namespace
+
+llvm::Type* Emitter::scalarType(Scalar scalar) {
+  switch (scalar) {
+    case Scalar::f32: return ir_.getFloatTy();
+    case Scalar::f64: return ir_.getDoubleTy();
+    default: return ir_.getIntNTy(kernel::bitWidth(scalar));
+  }
+}
+
+llvm::BasicBlock* Emitter::newBlock(const char* name) {
+  return llvm::BasicBlock::Create(module_.getContext(), name, function_);
+}
+
+void Emitter::emit() {
+  declareFunction();
+  ir_.SetInsertPoint(newBlock("entry"));
+  values_.resize(kernel_.values.size());
+  const kernel::Block& body = kernel_.blocks[0];
+  for (size_t i = 0; i < body.args.size(); ++i) value(body.args[i]) = function_->getArg(i + 1);
+  loadBuffers();
+  emitBlock(0);
+  // Streaming stores are weakly ordered: nobody may be told of them before they are visible.
+  if (streams(kernel_)) ir_.CreateIntrinsic(llvm::Intrinsic::x86_sse_sfence, {}, {});
+  ir_.CreateRetVoid();
+}
+
+void Emitter::declareFunction() {
+  llvm::Type* pointer = ir_.getPtrTy();
+  llvm::Type* i64 = ir_.getInt64Ty();
+  auto* type = llvm::FunctionType::get(ir_.getVoidTy(), {pointer, i64, i64, pointer}, false);
+  function_ = llvm::Function::Create(type, llvm::GlobalValue::ExternalLinkage, kernel_.name,
+                                     module_);
+  std::string width = std::to_string(target_.vector_bytes * 8);
+  llvm::AttrBuilder attributes(module_.getContext());
+  attributes.addAttribute(llvm::Attribute::NoUnwind);
+  attributes.addAttribute("prefer-vector-width", width);
+  attributes.addAttribute("min-legal-vector-width", width);
+  function_->addFnAttrs(attributes);
+  for (unsigned i : {0u, 3u}) {
+    function_->addParamAttr(i, llvm::Attribute::NoAlias);
+    function_->addParamAttr(i, llvm::Attribute::NoUndef);
+  }
+}
+
+void Emitter::loadBuffers() {
+  llvm::LLVMContext& context = module_.getContext();
+  llvm::MDNode* nothing = llvm::MDNode::get(context, {});
+  llvm::MDNode* domain = llvm::MDNode::get(context, llvm::MDString::get(context, "tercel"));
+  std::vector<llvm::Metadata*> scopes;
+  for (const kernel::Buffer& buffer : kernel_.buffers) {
+    llvm::MDNode* scope =
+        llvm::MDNode::get(context, {llvm::MDString::get(context, scopeName(buffer)), domain});
+    scopes.push_back(scope);
+    own_scope_.push_back(llvm::MDNode::get(context, scope));
+    if (buffer.param < 0) {
+      buffers_.push_back(ir_.CreateConstInBoundsGEP1_64(ir_.getInt8Ty(), function_->getArg(3),
+                                                        buffer.scratch_offset));
+      continue;
+    }
+    Value* slot = ir_.CreateConstInBoundsGEP1_64(ir_.getPtrTy(), function_->getArg(0),
+                                                 buffer.param);
+    llvm::LoadInst* base = ir_.CreateAlignedLoad(ir_.getPtrTy(), slot, llvm::Align(8));
+    base->setMetadata(llvm::LLVMContext::MD_invariant_load, nothing);
+    base->setMetadata(llvm::LLVMContext::MD_noundef, nothing);
+    buffers_.push_back(base);
+  }
+  for (size_t i = 0; i < scopes.size(); ++i) {
+    llvm::SmallVector<llvm::Metadata*, 8> written;
+    for (size_t j = 0; j < scopes.size(); ++j)
+      if (!kernel_.buffers[j].read_only && scopes[j] != scopes[i]) written.push_back(scopes[j]);
+    other_scopes_.push_back(llvm::MDNode::get(context, written));
+  }
+}
+
+void Emitter::emitBlock(BlockId id) {
+  for (kernel::InstId inst : kernel_.blocks[id].insts) emitInst(kernel_.insts[inst]);
+}
+
+void Emitter::emitInst(const Inst& inst) {
+  switch (kernel::instClass(inst.op)) {
+    case InstClass::pure: value(inst.results[0]) = emitPure(inst); return;
+    case InstClass::memory: emitMemory(inst); return;
+    case InstClass::control: break;
+  }
+  if (inst.op == Opcode::for_) return emitFor(inst);
+  if (inst.op == Opcode::while_) return emitWhile(inst);
+  emitIf(inst);
+}
+
+llvm::PHINode* Emitter::phi(V v) {
+  llvm::PHINode* node = ir_.CreatePHI(type(kernel_.type(v)), 2);
+  value(v) = node;
+  return node;
+}
+
+bool Emitter::runsAtLeastOnce(const Inst& loop) const {
+  const Inst* lo = kernel_.def(loop.operands[0]);
+  const Inst* hi = kernel_.def(loop.operands[1]);
+  return lo && hi && lo->op == Opcode::constant && hi->op == Opcode::constant && lo->imm < hi->imm;
+}
+
+// The rotated form LLVM's loop passes want: guard, preheader, body, exit of its own, join.
+void Emitter::emitFor(const Inst& inst) {
+  const kernel::Block& block = kernel_.blocks[inst.blocks[0]];
+  Value *lo = operand(inst, 0), *hi = operand(inst, 1);
+  llvm::BasicBlock* before = ir_.GetInsertBlock();
+  llvm::BasicBlock* preheader = before;
+  bool guarded = !runsAtLeastOnce(inst);
+  if (guarded) preheader = newBlock("preheader");
+  llvm::BasicBlock* body = newBlock("for");
+  llvm::BasicBlock* join = nullptr;
+  if (guarded) {
+    join = newBlock("join");
+    ir_.CreateCondBr(ir_.CreateICmpSLT(lo, hi), preheader, join);
+    ir_.SetInsertPoint(preheader);
+  }
+  ir_.CreateBr(body);
+
+  ir_.SetInsertPoint(body);
+  llvm::SmallVector<llvm::PHINode*, 8> phis;
+  for (V arg : block.args) phis.push_back(phi(arg));
+  phis[0]->addIncoming(lo, preheader);
+  for (size_t i = 1; i < phis.size(); ++i) phis[i]->addIncoming(operand(inst, i + 1), preheader);
+  emitBlock(inst.blocks[0]);
+  llvm::BasicBlock* latch = ir_.GetInsertBlock();
+  Value* next = ir_.CreateNSWAdd(phis[0], ir_.getInt64(inst.imm));
+  phis[0]->addIncoming(next, latch);
+  for (size_t i = 1; i < phis.size(); ++i) phis[i]->addIncoming(value(block.yields[i - 1]), latch);
+  llvm::BasicBlock* exit = newBlock("exit");
+  ir_.CreateCondBr(ir_.CreateICmpSLT(next, hi), body, exit);
+
+  ir_.SetInsertPoint(exit);
+  for (size_t i = 0; i < inst.results.size(); ++i) value(inst.results[i]) = value(block.yields[i]);
+  if (!guarded) return;
+  ir_.CreateBr(join);
+  ir_.SetInsertPoint(join);
+  for (size_t i = 0; i < inst.results.size(); ++i) {
+    Value* last = value(block.yields[i]);
+    llvm::PHINode* node = phi(inst.results[i]);
+    node->addIncoming(operand(inst, i + 2), before);
+    node->addIncoming(last, exit);
+  }
+}
+
+void Emitter::emitWhile(const Inst& inst) {
+  const kernel::Block& condition = kernel_.blocks[inst.blocks[0]];
+  const kernel::Block& loop = kernel_.blocks[inst.blocks[1]];
+  llvm::BasicBlock* before = ir_.GetInsertBlock();
+  llvm::BasicBlock* header = newBlock("while");
+  ir_.CreateBr(header);
+  ir_.SetInsertPoint(header);
+  llvm::SmallVector<llvm::PHINode*, 8> phis;
+  for (size_t i = 0; i < condition.args.size(); ++i) {
+    phis.push_back(phi(condition.args[i]));
+    phis[i]->addIncoming(operand(inst, i), before);
+    value(loop.args[i]) = phis[i];
+    value(inst.results[i]) = phis[i];
+  }
+  emitBlock(inst.blocks[0]);
+  llvm::BasicBlock* body = newBlock("do");
+  llvm::BasicBlock* exit = newBlock("exit");
+  ir_.CreateCondBr(value(condition.yields[0]), body, exit);
+  ir_.SetInsertPoint(body);
+  emitBlock(inst.blocks[1]);
+  for (size_t i = 0; i < phis.size(); ++i)
+    phis[i]->addIncoming(value(loop.yields[i]), ir_.GetInsertBlock());
+  ir_.CreateBr(header);
+  ir_.SetInsertPoint(exit);
+}
+
+void Emitter::emitIf(const Inst& inst) {
+  llvm::BasicBlock* then_block = newBlock("then");
+  llvm::BasicBlock* join = newBlock("join");
+  bool has_else = !kernel_.blocks[inst.blocks[1]].insts.empty();
+  llvm::BasicBlock* else_block = has_else ? newBlock("else") : join;
+  llvm::BasicBlock* ends[2] = {nullptr, ir_.GetInsertBlock()};
+  ir_.CreateCondBr(operand(inst, 0), then_block, else_block);
+  for (int i = 0; i < (has_else ? 2 : 1); ++i) {
+    ir_.SetInsertPoint(i == 0 ? then_block : else_block);
+    emitBlock(inst.blocks[i]);
+    ends[i] = ir_.GetInsertBlock();
+    ir_.CreateBr(join);
+  }
+  ir_.SetInsertPoint(join);
+  for (size_t r = 0; r < inst.results.size(); ++r) {
+    llvm::PHINode* node = phi(inst.results[r]);
+    for (int i = 0; i < 2; ++i)
+      node->addIncoming(value(kernel_.blocks[inst.blocks[i]].yields[r]), ends[i]);
+  }
+}
+
+}  // namespace tercel::codegen

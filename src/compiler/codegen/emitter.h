@@ -1,0 +1,105 @@
+// One kernel -> one LLVM function, already in SSA form: blocks become basic blocks, what a loop
+// carries becomes phis. f16 and bf16 values are i16 here: only conversions look inside them.
+#pragma once
+#include <llvm/IR/IRBuilder.h>
+#include <llvm/IR/Module.h>
+
+#include <vector>
+
+#include "compiler/codegen/codegen.h"
+
+namespace tercel::codegen {
+
+class Emitter {
+ public:
+  Emitter(llvm::Module& module, const Target& target, const kernel::Kernel& kernel)
+      : module_(module), target_(target), kernel_(kernel), ir_(module.getContext()) {}
+  void emit();
+
+ private:
+  using Value = llvm::Value;
+  using Inst = kernel::Inst;
+  using V = kernel::V;
+
+  // emitter.cc: the function and its control flow
+  void declareFunction();
+  void loadBuffers();
+  void emitBlock(kernel::BlockId id);
+  void emitInst(const Inst& inst);
+  void emitFor(const Inst& inst);
+  void emitWhile(const Inst& inst);
+  void emitIf(const Inst& inst);
+  bool runsAtLeastOnce(const Inst& for_loop) const;
+  llvm::PHINode* phi(V v);
+  llvm::BasicBlock* newBlock(const char* name);
+
+  // arith.cc
+  Value* emitPure(const Inst& inst);
+  void checkFloatWidth(const Inst& inst) const;
+  Value* emitConstant(const Inst& inst);
+  Value* emitLaneIds(const Inst& inst);
+  Value* emitShuffle(const Inst& inst);
+  Value* emitBinary(const Inst& inst);
+  Value* emitMulHigh(Value* a, Value* b);
+  Value* emitMulHigh64(Value* a, Value* b);
+  Value* emitFloatUnary(const Inst& inst);
+  Value* emitFma(const Inst& inst);
+  Value* emitCompare(const Inst& inst);
+  Value* intrinsic(llvm::Intrinsic::ID id, std::initializer_list<Value*> operands);
+
+  // convert.cc
+  Value* emitConversion(const Inst& inst);
+  Value* widenFloat(Value* v, kernel::Type from, kernel::Scalar to);
+  Value* narrowFloat(Value* v, kernel::Type from, kernel::Scalar to);
+  Value* floatToOddFloat(Value* v);
+  Value* floatToBFloat16(Value* v);
+  Value* floatToHalf(Value* v);
+  Value* halfToFloat(Value* v);
+
+  // memory.cc
+  void emitMemory(const Inst& inst);
+  Value* address(const Inst& inst, Value* index);
+  Value* emitLoad(const Inst& inst);
+  Value* emitLoadMasked(const Inst& inst);
+  Value* emitGather(const Inst& inst);
+  void emitStore(const Inst& inst);
+  void emitStoreMasked(const Inst& inst);
+  void emitScatter(const Inst& inst);
+  Value* loadLanes(const Inst& inst, Value* pointers, Value* mask);
+  void storeLanes(const Inst& inst, Value* pointers, Value* value, Value* mask);
+  Value* lanePointers(const Inst& inst);
+  Value* spareSlot();
+  bool masksNatively(const Inst& inst, bool indexed) const;
+  Value* toMemory(Value* v, kernel::Type type);
+  Value* fromMemory(Value* v, kernel::Type type);
+  llvm::Type* memoryType(kernel::Type type);
+  template <class I>
+  I* annotate(I* access, const Inst& inst);
+
+  llvm::Type* scalarType(kernel::Scalar scalar);
+  llvm::Type* lanesOf(llvm::Type* element, int lanes) {
+    return lanes == 1 ? element : llvm::FixedVectorType::get(element, lanes);
+  }
+  llvm::Type* type(kernel::Type t) { return lanesOf(scalarType(t.scalar), t.lanes); }
+  // An integer constant of v's type.
+  llvm::Constant* bits(Value* v, uint64_t value) {
+    return llvm::ConstantInt::get(v->getType(), value);
+  }
+  Value* operand(const Inst& inst, size_t i) const { return values_[inst.operands[i].index]; }
+  Value*& value(V v) { return values_[v.index]; }
+  kernel::Type typeOf(const Inst& inst, size_t operand) const {
+    return kernel_.type(inst.operands[operand]);
+  }
+
+  llvm::Module& module_;
+  const Target& target_;
+  const kernel::Kernel& kernel_;
+  llvm::IRBuilder<> ir_;
+  llvm::Function* function_ = nullptr;
+  std::vector<Value*> values_;   // by V
+  std::vector<Value*> buffers_;  // base pointer of each buffer
+  std::vector<llvm::MDNode*> own_scope_, other_scopes_;  // of each buffer
+  Value* spare_slot_ = nullptr;
+};
+
+}  // namespace tercel::codegen

@@ -1,0 +1,42 @@
+// LLVM's code generator for one target, kept by the thread that made it: building a pass pipeline
+// and its subtarget costs more than compiling a small kernel with it.
+#pragma once
+#include <llvm/ADT/SmallVector.h>
+#include <llvm/IR/LLVMContext.h>
+#include <llvm/IR/LegacyPassManager.h>
+#include <llvm/IR/Module.h>
+#include <llvm/Support/raw_ostream.h>
+#include <llvm/Target/TargetMachine.h>
+
+#include <memory>
+
+#include "compiler/codegen/codegen.h"
+
+namespace tercel::codegen {
+
+enum class Output { object, assembly };
+
+class Machine {
+ public:
+  Machine(const Target& target, const CodegenOptions& options, Output output);
+
+  std::unique_ptr<llvm::Module> newModule(llvm::LLVMContext& context) const;
+  // The machine code of `module`, which it consumes. Valid until the next call.
+  llvm::StringRef run(llvm::Module& module);
+
+  bool serves(const Target& target, const CodegenOptions& options) const {
+    return cpu_ == target.cpu && features_ == target.features && level_ == options.opt_level;
+  }
+
+ private:
+  void addPasses(const CodegenOptions& options, Output output);
+
+  std::string cpu_, features_;
+  int level_;
+  std::unique_ptr<llvm::LLVMTargetMachine> machine_;
+  llvm::SmallVector<char, 0> bytes_;
+  llvm::raw_svector_ostream stream_{bytes_};
+  llvm::legacy::PassManager passes_;
+};
+
+}  // namespace tercel::codegen

@@ -1,0 +1,53 @@
+#include <llvm/ADT/StringMap.h>
+#include <llvm/TargetParser/Host.h>
+#include <llvm/TargetParser/X86TargetParser.h>
+
+#include <algorithm>
+
+#include "compiler/codegen/codegen.h"
+
+namespace tercel::codegen {
+namespace {
+
+template <class Has>
+void readFeatures(Target& target, Has has) {
+  target.has_f16c = has("f16c");
+  target.has_fma = has("fma");
+  target.has_avx2 = has("avx2");
+  target.has_avx512 = has("avx512f") && has("avx512bw") && has("avx512dq") && has("avx512vl");
+  target.has_avx512_bf16 = target.has_avx512 && has("avx512bf16");
+  target.has_avx512_fp16 = target.has_avx512 && has("avx512fp16");
+  target.vector_bytes = target.has_avx512 ? 64 : target.has_avx2 ? 32 : 16;
+}
+
+Target hostTarget() {
+  Target target{.cpu = llvm::sys::getHostCPUName().str()};
+  llvm::StringMap<bool> features = llvm::sys::getHostCPUFeatures();
+  std::vector<std::string> names;
+  for (const auto& feature : features)
+    names.push_back(cat(feature.second ? '+' : '-', std::string_view(feature.first())));
+  std::ranges::sort(names);  // the string keys the code cache
+  for (const std::string& name : names) {
+    if (!target.features.empty()) target.features += ',';
+    target.features += name;
+  }
+  readFeatures(target, [&](const char* name) { return features.lookup(name); });
+  return target;
+}
+
+}  // namespace
+
+const Target& Target::host() {
+  static const Target host = hostTarget();
+  return host;
+}
+
+Target Target::named(std::string_view cpu) {
+  Target target{.cpu = std::string(cpu)};
+  llvm::SmallVector<llvm::StringRef, 64> features;
+  llvm::X86::getFeaturesForCPU(target.cpu, features);
+  readFeatures(target, [&](const char* name) { return llvm::is_contained(features, name); });
+  return target;
+}
+
+}  // namespace tercel::codegen
