@@ -15,15 +15,15 @@
 //     }
 //   }
 //
-// The module's name may be followed by {num_partitions = 2, num_replicas = 1}; regions are introduced
-// by cond body (while), true false (if), branch (case), body (all others). Names that are no plain
-// words are quoted: @"jit f". Comments begin with //.
+// The module's name may be followed by {num_partitions = 2, num_replicas = 1}; regions are
+// introduced by cond body (while), true false (if), branch (case), body (all others). Names that
+// are no plain words are quoted: @"jit f". Comments begin with //.
 //
 // Values are numbered in order of appearance by the printer; a parsed text may use any names, which
 // must not hide visible ones. Floats print shortest-round-trip; NaN with its bits (nan:0x7fc00001),
 // infinities inf and -inf, complex numbers (1, -0.5).
-// Constants: `constant() {value = f32[2,2] (1, 2, 3, 4)}`, splats `f32[2,2] splat(0)`, those of more
-// than 64 elements `f32[100] hex("0000803f...")`, in memory's order of bytes.
+// Constants: `constant() {value = f32[2,2] (1, 2, 3, 4)}`, splats `f32[2,2] splat(0)`, those of
+// more than 64 elements `f32[100] hex("0000803f...")`, in memory's order of bytes.
 #pragma once
 #include <string>
 #include <string_view>
