@@ -1,0 +1,50 @@
+#include "compiler/eval/index_space.h"
+
+#include "core/status.h"
+
+namespace tercel::eval {
+namespace {
+
+struct Bytes16 {
+  uint64_t low, high;
+};
+
+template <class T>
+void copyLevel(std::span<const int64_t> dims, const T* from, const int64_t* from_strides, T* to,
+               const int64_t* to_strides) {
+  if (dims.empty()) {
+    *to = *from;
+    return;
+  }
+  int64_t from_step = from_strides[0], to_step = to_strides[0];
+  for (int64_t i = 0; i < dims[0]; ++i, from += from_step, to += to_step) {
+    if (dims.size() == 1)
+      *to = *from;
+    else
+      copyLevel(dims.subspan(1), from, from_strides + 1, to, to_strides + 1);
+  }
+}
+
+template <class T>
+void copyTyped(std::span<const int64_t> dims, const std::byte* from, const View& from_view,
+               std::byte* to, const View& to_view) {
+  copyLevel(dims, reinterpret_cast<const T*>(from) + from_view.offset, from_view.strides.data(),
+            reinterpret_cast<T*>(to) + to_view.offset, to_view.strides.data());
+}
+
+}  // namespace
+
+void copyView(std::span<const int64_t> dims, size_t element_size, const std::byte* from,
+              const View& from_view, std::byte* to, const View& to_view) {
+  if (elementCount(dims) == 0) return;
+  switch (element_size) {
+    case 1: return copyTyped<uint8_t>(dims, from, from_view, to, to_view);
+    case 2: return copyTyped<uint16_t>(dims, from, from_view, to, to_view);
+    case 4: return copyTyped<uint32_t>(dims, from, from_view, to, to_view);
+    case 8: return copyTyped<uint64_t>(dims, from, from_view, to, to_view);
+    case 16: return copyTyped<Bytes16>(dims, from, from_view, to, to_view);
+  }
+  TERCEL_CHECK(false, "elements of ", element_size, " bytes");
+}
+
+}  // namespace tercel::eval
