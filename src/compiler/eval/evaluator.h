@@ -1,10 +1,10 @@
 // The meaning of each op, slow and plain: the oracle of the tests, the constant folder and the
-// executor of TERCEL_EVAL=1. StableHLO's semantics, and XLA:CPU's where StableHLO leaves them open.
+// executor of TERCEL_EVAL=1. StableHLO's semantics; XLA:CPU's where StableHLO leaves them open.
 //
-// Precision: f16, bf16 and f32 are computed in double and rounded once; f64 transcendentals in long
-// double. Reductions, windows, dot products and convolutions accumulate in double (f64 dot products
-// and convolutions in long double), one element after the other in row-major order, and round once
-// at the end; scatter rounds at every update. Subnormals are kept.
+// Precision: f16, bf16 and f32 are computed in double and rounded once, f64 transcendentals in
+// long double. Reductions, windows, dot products and convolutions accumulate in double (f64 dot
+// products and convolutions in long double), element by element in row-major order, and round
+// once at the end; scatter rounds at every update. Subnormals are kept.
 #pragma once
 #include <functional>
 #include <span>

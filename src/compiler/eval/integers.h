@@ -8,7 +8,7 @@
 
 namespace tercel::eval {
 
-// Element `at` of an integer literal; what is above the range of int64 reads as its largest number.
+// Element `at` of an integer literal; what is above the range of int64 reads as its end.
 inline int64_t indexAt(const ir::Literal& literal, int64_t at) {
   return visitDType(literal.shape().dtype, [&]<class T>() -> int64_t {
     if constexpr (kIsInt<T> || kIsBool<T>) {

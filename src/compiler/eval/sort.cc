@@ -20,8 +20,8 @@ void merge(const Order& from, size_t begin, size_t middle, size_t end, Order& to
   }
 }
 
-// Bottom-up merge sort: stays inside its arrays whatever a comparator answers, where std::stable_sort
-// asks for a strict weak ordering.
+// Bottom-up merge sort: stays inside its arrays whatever a comparator answers, where
+// std::stable_sort asks for a strict weak ordering.
 template <class Less>
 void mergeSort(Order& order, Less&& less) {
   Order other(order.size());
