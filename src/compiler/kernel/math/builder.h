@@ -71,9 +71,11 @@ concept MathBuilder =
 // What a builder may add, each found by its name:
 //
 //   V scalb(V x, V k)          x * 2^k rounded once, k integral, any size (AVX-512: vscalef)
-//   V getExponent(V x)         floor(log2|x|), also of subnormals, x > 0 and finite (vgetexp)
-//   V getMantissa(V x)         x * 2^-e in [0.75, 1.5), x > 0 and finite (vgetmant with 3)
-//   V divApprox(V n, V d)      n / d within 1 ULP; |d|, |n / d| in [2^-60, 2^60], or n = 0
+//   V getExponent(V x)         floor(log2|x|), also of subnormals; of 0, inf, NaN: -inf, inf, NaN
+//                              (AVX-512: vgetexp)
+//   V getMantissa(V x)         x * 2^-e in [0.75, 1.5); of 0 and inf 1, of NaN and x < 0 NaN
+//                              (AVX-512: vgetmant with 0xf). Comes with getExponent.
+//   V divApprox(V n, V d)      n / d within 1 ULP; |d|, |n / d| in [2^-60, 2^60]
 //                              (reciprocal estimate and refinement beat vdiv on 512 bits)
 //   V rarely(M m, V v, F f)    m ? f() : v lane by lane; may skip f() where m is false in all lanes
 //   V repeatWhile(int bound, V v, Cond c, Body f)

@@ -42,6 +42,7 @@ struct Bits {
   Bits ashr(int n) const { return {b, b->ashr(i, b->constantInt(n))}; }
   friend Bits umulh(Bits x, Bits y) { return {x.b, x.b->umulh(x.i, y.i)}; }
   friend Mask<B> operator==(Bits x, int64_t n) { return {x.b, x.b->ieq(x.i, x.same(n).i)}; }
+  friend Mask<B> operator<(Bits x, Bits y) { return {x.b, x.b->ilt(x.i, y.i)}; }
   friend Mask<B> operator<(Bits x, int64_t n) { return {x.b, x.b->ilt(x.i, x.same(n).i)}; }
   friend Bits select(Mask<B> m, Bits x, Bits y) { return {x.b, x.b->iselect(m.m, x.i, y.i)}; }
 };
@@ -113,10 +114,22 @@ Real<B> approxQuotient(Real<B> n, Real<B> d) {
   return {n.b, divApprox(*n.b, n.v, d.v)};
 }
 
+template <class B, class F>
+Real<B> rarelyReal(Mask<B> m, Real<B> x, F&& f) {
+  return {x.b, rarely(*x.b, m.m, x.v, [&] { return f().v; })};
+}
+
 // The format of B's floats.
 template <class B>
 struct Format {
   static constexpr bool kIsF64 = B::kBits == 64;
+  static constexpr int64_t bitsOf(double c) {
+    if constexpr (kIsF64) {
+      return std::bit_cast<int64_t>(c);
+    } else {
+      return std::bit_cast<int32_t>(static_cast<float>(c));
+    }
+  }
   static constexpr int kMantissa = kIsF64 ? 52 : 23;  // stored bits
   static constexpr int kBias = kIsF64 ? 1023 : 127;
   static constexpr int64_t kOne = static_cast<int64_t>(kBias) << kMantissa;
@@ -126,23 +139,19 @@ struct Format {
   static constexpr double kMinNormal = kIsF64 ? 0x1p-1022 : 0x1p-126;
   // x + kShifter rounds x to an integer, in the low bits of the sum; |x| < 2^(kMantissa - 1).
   static constexpr double kShifter = kIsF64 ? 0x1.8p52 : 0x1.8p23;
-  // c rounded to the format.
-  static constexpr double round(double c) { return kIsF64 ? c : static_cast<float>(c); }
+  static constexpr int64_t kShifterBits = bitsOf(kShifter);
+  // Below it f(x) = x + O(x^2) rounds to x.
+  static constexpr double kTiny = kIsF64 ? 0x1p-54 : 0x1p-25;
 };
 
 template <class B>
-Real<B> sign(Real<B> x) {  // +-0 with x's sign
-  return fromBits(x.bits() & Format<B>::kSign);
-}
-
-template <class B>
-Real<B> orSign(Real<B> magnitude, Real<B> sign_source) {  // magnitude >= +0
-  return fromBits(magnitude.bits() | sign(sign_source).bits());
+Real<B> orSignOf(Real<B> x, Real<B> source) {  // x, which has source's sign except maybe where 0
+  return fromBits(x.bits() | (source.bits() & Format<B>::kSign));
 }
 
 template <class B>
 Real<B> xorSign(Real<B> x, Real<B> sign_source) {
-  return fromBits(x.bits() ^ sign(sign_source).bits());
+  return fromBits(x.bits() ^ (sign_source.bits() & Format<B>::kSign));
 }
 
 // c[0] + c[1] x + ..., highest power first.
@@ -157,7 +166,7 @@ Real<B> polynomial(Real<B> x, const std::array<double, n>& c) {
 template <class B>
 Real<B> fromSmallInt(Bits<B> x) {
   if constexpr (Format<B>::kIsF64) {
-    return fromBits(x + std::bit_cast<int64_t>(Format<B>::kShifter)) - Format<B>::kShifter;
+    return fromBits(x + Format<B>::kShifterBits) - Format<B>::kShifter;
   } else {
     return fromInt(x);
   }

@@ -1,0 +1,134 @@
+"""Minimax polynomials and rational functions: Remez exchange in arbitrary precision (mpmath)."""
+
+import struct
+
+import mpmath as mp
+
+mp.mp.dps = 70
+
+
+def round_to(bits, c):
+    """c rounded to f32 or f64, as an mpf."""
+    value = float(c)
+    if bits == 32:
+        value = struct.unpack("f", struct.pack("f", value))[0]
+    return mp.mpf(value)
+
+
+def round_down(bits, c):
+    """The largest f32 or f64 that is not above c > 0."""
+    nearest = round_to(bits, c)
+    if nearest <= c:
+        return nearest
+    mantissa, exponent = mp.frexp(nearest)
+    ulp = mp.mpf(2) ** (exponent - (24 if bits == 32 else 53))
+    return nearest - (ulp / 2 if mantissa == 0.5 else ulp)
+
+
+def chebyshev_nodes(a, b, count):
+    # Shifted a little, so that no node of a symmetric interval is 0, where a weight may vanish.
+    return [
+        (a + b) / 2 + (b - a) / 2 * mp.cos(mp.pi * (i + mp.mpf("0.013")) / (count - 1 + mp.mpf("0.03")))
+        for i in range(count)
+    ][::-1]
+
+
+def alternation(grid, errors, count):
+    """`count` points of largest error of alternating sign, one in each run of equal sign."""
+    runs = []
+    for x, e in zip(grid, errors):
+        if e == 0:
+            continue
+        if runs and (runs[-1][1] > 0) == (e > 0):
+            if abs(e) > abs(runs[-1][1]):
+                runs[-1] = (x, e)
+        else:
+            runs.append((x, e))
+    while len(runs) > count:
+        # Drop the smaller end: the rest still alternates.
+        runs.pop(0 if abs(runs[0][1]) < abs(runs[-1][1]) else -1)
+    return [x for x, _ in runs]
+
+
+class Target:
+    """f and its weight on [a, b], tabulated once on a Chebyshev-dense grid."""
+
+    def __init__(self, f, weight, a, b, points):
+        self.f, self.weight = f, weight
+        self.a, self.b = mp.mpf(a), mp.mpf(b)
+        self.grid = chebyshev_nodes(self.a, self.b, points)
+        self.f_grid = [f(x) for x in self.grid]
+        self.w_grid = [weight(x) for x in self.grid]
+
+    def errors(self, approx):
+        return [w * (t - approx(x)) for x, t, w in zip(self.grid, self.f_grid, self.w_grid)]
+
+
+def remez(target, powers, fixed, rounds=12):
+    """Best sum of c_k u^k over k in powers, added to the polynomial {k: c} `fixed`."""
+    count = len(powers) + 1
+    nodes = chebyshev_nodes(target.a, target.b, count)
+    base = lambda x: mp.fsum(c * x**k for k, c in fixed.items())
+    coeffs = []
+    for _ in range(rounds):
+        rows, rhs = [], []
+        for i, x in enumerate(nodes):
+            w = target.weight(x)
+            rows.append([w * x**k for k in powers] + [(-1) ** i])
+            rhs.append(w * (target.f(x) - base(x)))
+        solution = mp.lu_solve(mp.matrix(rows), mp.matrix(rhs))
+        coeffs = list(solution[:-1])
+        errors = target.errors(lambda x: base(x) + mp.fsum(c * x**k for c, k in zip(coeffs, powers)))
+        found = alternation(target.grid, errors, count)
+        worst = max(abs(e) for e in errors)
+        if len(found) < count or worst <= abs(solution[len(powers)]) * mp.mpf("1.001"):
+            break
+        nodes = found
+    return coeffs
+
+
+def polynomial(bits, f, weight, a, b, terms, points=None):
+    """Coefficients rounded one after the other, the rest fitted again around each. -> (c, error)"""
+    target = Target(f, weight, a, b, points or 24 * (terms + 2))
+    fixed = {}
+    for first in range(terms):
+        coeffs = remez(target, list(range(first, terms)), fixed)
+        fixed[first] = round_to(bits, coeffs[0])
+        if bits == 64 and first >= 4:  # the later ones' rounding does not show
+            fixed.update({k: round_to(bits, c) for k, c in zip(range(first, terms), coeffs)})
+            break
+    errors = target.errors(lambda x: mp.fsum(c * x**k for k, c in fixed.items()))
+    return [fixed[k] for k in range(terms)], max(abs(e) for e in errors)
+
+
+def rational(bits, f, weight, a, b, n, m, rounds=40):
+    """p_0..p_n over 1 + q_1 u + ... + q_m u^m. -> (p, q, error)"""
+    count = n + m + 2
+    target = Target(f, weight, a, b, 30 * count)
+    nodes = chebyshev_nodes(target.a, target.b, count)
+    p, q, level = [], [mp.mpf(1)] + [mp.mpf(0)] * m, mp.mpf(0)
+    evaluate = lambda c, x: mp.fsum(ck * x**k for k, ck in enumerate(c))
+    for _ in range(rounds):
+        for _ in range(8):
+            # P - f Q - (-1)^i (E / w) Q = 0, the last Q's coefficients taken from the step before.
+            rows, rhs = [], []
+            for i, x in enumerate(nodes):
+                t, w = target.f(x), target.weight(x)
+                shifted = t + (-1) ** i * level / w
+                rows.append([x**k for k in range(n + 1)] + [-shifted * x**k for k in range(1, m + 1)]
+                            + [-((-1) ** i) / w * evaluate(q, x)])
+                rhs.append(shifted)
+            solution = list(mp.lu_solve(mp.matrix(rows), mp.matrix(rhs)))
+            p, q = solution[: n + 1], [mp.mpf(1)] + solution[n + 1 : n + m + 1]
+            level += solution[-1]
+            if abs(solution[-1]) < abs(level) * mp.mpf("1e-6"):
+                break
+        errors = target.errors(lambda x: evaluate(p, x) / evaluate(q, x))
+        found = alternation(target.grid, errors, count)
+        worst = max(abs(e) for e in errors)
+        if len(found) < count or worst <= abs(level) * mp.mpf("1.01"):
+            break
+        nodes = found
+    p, q = [round_to(bits, c) for c in p], [round_to(bits, c) for c in q]
+    errors = target.errors(lambda x: evaluate(p, x) / evaluate(q, x))
+    return p, q, max(abs(e) for e in errors)

@@ -1,0 +1,95 @@
+// exponential, exponential_minus_one, logistic.
+#pragma once
+#include "compiler/kernel/math/coefficients.h"
+#include "compiler/kernel/math/expr.h"
+
+namespace tercel::math {
+
+// x = k ln2 + r with |r| <= ln2 / 2; `shifted` has k in its low bits.
+template <class B>
+struct ExpReduction {
+  Real<B> shifted, k, r;
+};
+
+template <class B>
+ExpReduction<B> reduceExp(Real<B> x) {
+  using C = Coefficients<B::kBits>;
+  Real<B> shifted = fma(x, C::log2e[0], Format<B>::kShifter);
+  Real<B> k = shifted - Format<B>::kShifter;
+  Real<B> r = fma(k, -C::ln2[1], fma(k, -C::ln2[0], x));
+  return {shifted, k, r};
+}
+
+template <class B>
+Real<B> powerOfTwo(Bits<B> k) {  // 2^k, normal
+  return fromBits(k.shl(Format<B>::kMantissa) + Format<B>::kOne);
+}
+
+// p * 2^k with the result subnormal or infinite where it must be; |k| up to twice the exponent
+// range. NaN p stays NaN whatever k is.
+template <class B>
+Real<B> scaleByPower(Real<B> p, Real<B> shifted, [[maybe_unused]] Real<B> k) {
+  if constexpr (requires { p.b->scalb(p.v, k.v); }) {
+    return {p.b, p.b->scalb(p.v, k.v)};
+  } else {
+    Bits<B> n = shifted.bits() - Format<B>::kShifterBits;
+    Bits<B> half = n.ashr(1);
+    return p * powerOfTwo(half) * powerOfTwo(n - half);
+  }
+}
+
+// Below the first e^x rounds to 0, above the second it is infinite.
+template <class B>
+struct ExpRange {
+  static constexpr double kLow = Format<B>::kIsF64 ? -746 : -104;
+  static constexpr double kHigh = Format<B>::kIsF64 ? 710 : 89;
+};
+
+template <class B>
+Real<B> expInRange(Real<B> x) {  // x in ExpRange, or NaN
+  auto [shifted, k, r] = reduceExp(x);
+  Real<B> q = fma(polynomial(r, Coefficients<B::kBits>::exp), r, 1.0);
+  return scaleByPower(fma(q, r, 1.0), shifted, k);
+}
+
+template <class B>
+Real<B> exp(Real<B> x) {
+  return expInRange(max(ExpRange<B>::kLow, min(ExpRange<B>::kHigh, x)));
+}
+
+template <class B>
+Real<B> expm1(Real<B> x) {
+  constexpr double low = Format<B>::kIsF64 ? -40 : -20;
+  auto [shifted, k, r] = reduceExp(max(low, min(ExpRange<B>::kHigh, x)));
+  Real<B> p = fma(r * r, polynomial(r, Coefficients<B::kBits>::exp), r);
+  // (2^k - 1) + 2^k p, halved so that k may reach the exponent's end.
+  constexpr int mantissa = Format<B>::kMantissa;
+  Bits<B> half_bits = shifted.bits().shl(mantissa) + (Format<B>::kOne - (INT64_C(1) << mantissa));
+  Real<B> half = fromBits(half_bits);
+  Real<B> y = fma(half, p, half - 0.5);
+  return select(abs(x) < Format<B>::kTiny, x, y + y);
+}
+
+template <class B>
+Real<B> logistic(Real<B> x) {
+  Real<B> e = expInRange(max(ExpRange<B>::kLow, -abs(x)));
+  Real<B> y = approxQuotient(x.same(1.0), e + 1.0);
+  return select(x < 0.0, e * y, y);
+}
+
+template <MathBuilder B>
+typename B::V exponential(B& b, typename B::V x) {
+  return exp(Real<B>{&b, x}).v;
+}
+
+template <MathBuilder B>
+typename B::V exponential_minus_one(B& b, typename B::V x) {
+  return expm1(Real<B>{&b, x}).v;
+}
+
+template <MathBuilder B>
+typename B::V logistic(B& b, typename B::V x) {
+  return logistic(Real<B>{&b, x}).v;
+}
+
+}  // namespace tercel::math

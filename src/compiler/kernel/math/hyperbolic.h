@@ -1,0 +1,125 @@
+// sinh, cosh, tanh and their inverses.
+#pragma once
+#include "compiler/kernel/math/exponential.h"
+#include "compiler/kernel/math/log.h"
+
+namespace tercel::math {
+
+// With |x| = k ln2 + r: sinh x = C (a - b) + S (a + b) and cosh x = C (a + b) + S (a - b), where
+// S = sinh r, C = cosh r, a = 2^(k - 1), b = 2^(-k - 1). Here a and b are half of that.
+template <class B>
+struct HyperbolicParts {
+  Real<B> s, c, a, b;
+};
+
+template <class B>
+HyperbolicParts<B> hyperbolicParts(Real<B> x) {
+  using F = Format<B>;
+  using C = Coefficients<B::kBits>;
+  constexpr double beyond = F::kIsF64 ? 711 : 90;    // infinite from here on
+  constexpr double b_gone = F::kIsF64 ? 1000 : 110;  // 2^-k does not show beside 2^k
+  auto [shifted, k, r] = reduceExp(min(beyond, abs(x)));
+  Real<B> z = r * r;
+  Real<B> s = fma(r * z, polynomial(z, C::sinh_part), r);
+  Real<B> c = fma(z * z, polynomial(z, C::cosh_part), fma(z, 0.5, 1.0));
+  const int64_t quarter = F::bitsOf(0.25);
+  Bits<B> n = shifted.bits().shl(F::kMantissa);
+  Real<B> small_k = min(F::kShifter + b_gone, shifted);
+  return {s, c, fromBits(n + quarter), fromBits(quarter - small_k.bits().shl(F::kMantissa))};
+}
+
+template <class B>
+Real<B> sinh(Real<B> x) {
+  auto [s, c, a, b] = hyperbolicParts(x);
+  Real<B> y = fma(s, a + b, c * (a - b));
+  return select(abs(x) < Format<B>::kTiny, x, xorSign(y + y, x));
+}
+
+template <class B>
+Real<B> cosh(Real<B> x) {
+  auto [s, c, a, b] = hyperbolicParts(x);
+  Real<B> y = fma(c, a + b, s * (a - b));
+  return y + y;
+}
+
+template <class B>
+Real<B> tanh(Real<B> x) {
+  if constexpr (Format<B>::kIsF64) {
+    Real<B> size = min(20.0, abs(x));  // tanh 20 rounds to 1
+    Real<B> t = expm1(size + size);
+    return xorSign(t / (t + 2.0), x);
+  } else {
+    using C = Coefficients<32>;
+    Real<B> clamped = max(-9.02, min(9.02, x));
+    Real<B> z = clamped * clamped;
+    return clamped * approxQuotient(polynomial(z, C::tanh_p), polynomial(z, C::tanh_q));
+  }
+}
+
+// log(x + sqrt(x^2 + c)) for x so large that c does not show.
+template <class B>
+inline constexpr double kLargeInverse = Format<B>::kIsF64 ? 0x1p28 : 0x1p13;
+
+// log1p(t), plus ln2 where `twice`: log(2 t) for large t.
+template <class B>
+Real<B> log1pOrLogTwice(Real<B> t, Mask<B> twice) {
+  Real<B> y = log1p(t);
+  return select(twice, y + Coefficients<B::kBits>::ln2[0], y);
+}
+
+template <class B>
+Real<B> asinh(Real<B> x) {
+  Real<B> size = abs(x);
+  Mask<B> large = size > kLargeInverse<B>;
+  Real<B> z = size * size;
+  // sqrt(1 + z) - 1 = z / (1 + sqrt(1 + z))
+  Real<B> t = size + z / (1.0 + sqrt(z + 1.0));
+  return xorSign(log1pOrLogTwice(select(large, size, t), large), x);
+}
+
+template <class B>
+Real<B> acosh(Real<B> x) {
+  Mask<B> large = x > kLargeInverse<B>;
+  Real<B> d = x - 1.0;
+  Real<B> t = d + sqrt(fma(d, d, d + d));
+  return log1pOrLogTwice(select(large, x, t), large);
+}
+
+template <class B>
+Real<B> atanh(Real<B> x) {
+  Real<B> size = abs(x);
+  Real<B> y = 0.5 * log1p((size + size) / (1.0 - size));
+  return select(size < Format<B>::kTiny, x, xorSign(y, x));
+}
+
+template <MathBuilder B>
+typename B::V sinh(B& b, typename B::V x) {
+  return sinh(Real<B>{&b, x}).v;
+}
+
+template <MathBuilder B>
+typename B::V cosh(B& b, typename B::V x) {
+  return cosh(Real<B>{&b, x}).v;
+}
+
+template <MathBuilder B>
+typename B::V tanh(B& b, typename B::V x) {
+  return tanh(Real<B>{&b, x}).v;
+}
+
+template <MathBuilder B>
+typename B::V asinh(B& b, typename B::V x) {
+  return asinh(Real<B>{&b, x}).v;
+}
+
+template <MathBuilder B>
+typename B::V acosh(B& b, typename B::V x) {
+  return acosh(Real<B>{&b, x}).v;
+}
+
+template <MathBuilder B>
+typename B::V atanh(B& b, typename B::V x) {
+  return atanh(Real<B>{&b, x}).v;
+}
+
+}  // namespace tercel::math

@@ -1,0 +1,70 @@
+// The math builder over plain scalars, without any of the optional hooks.
+#pragma once
+#include <bit>
+#include <cmath>
+#include <cstdint>
+#include <type_traits>
+
+#include "compiler/kernel/math/builder.h"
+
+namespace tercel::math {
+
+template <class T>
+struct ScalarBuilder {
+  static constexpr int kBits = 8 * sizeof(T);
+  using V = T;
+  using I = std::conditional_t<kBits == 64, int64_t, int32_t>;
+  using U = std::make_unsigned_t<I>;
+  using M = bool;
+
+  V constant(double c) { return static_cast<T>(c); }
+  V add(V x, V y) { return x + y; }
+  V sub(V x, V y) { return x - y; }
+  V mul(V x, V y) { return x * y; }
+  V div(V x, V y) { return x / y; }
+  V fma(V x, V y, V z) { return std::fma(x, y, z); }
+  V neg(V x) { return -x; }
+  V abs(V x) { return std::fabs(x); }
+  V sqrt(V x) { return std::sqrt(x); }
+  V trunc(V x) { return std::trunc(x); }
+  V min(V x, V y) { return x < y ? x : y; }
+  V max(V x, V y) { return x > y ? x : y; }
+  V select(M m, V x, V y) { return m ? x : y; }
+  V fromBits(I x) { return std::bit_cast<V>(x); }
+  V fromInt(I x) { return static_cast<V>(x); }
+
+  M lt(V x, V y) { return x < y; }
+  M le(V x, V y) { return x <= y; }
+  M eq(V x, V y) { return x == y; }
+  M ne(V x, V y) { return x != y; }
+  M ieq(I x, I y) { return x == y; }
+  M ilt(I x, I y) { return x < y; }
+  M maskAnd(M x, M y) { return x && y; }
+  M maskOr(M x, M y) { return x || y; }
+  M maskNot(M x) { return !x; }
+
+  I constantInt(int64_t n) { return static_cast<I>(n); }
+  I bitsOf(V x) { return std::bit_cast<I>(x); }
+  I iselect(M m, I x, I y) { return m ? x : y; }
+  I iadd(I x, I y) { return wrap(unsign(x) + unsign(y)); }
+  I isub(I x, I y) { return wrap(unsign(x) - unsign(y)); }
+  I imul(I x, I y) { return wrap(unsign(x) * unsign(y)); }
+  I umulh(I x, I y) {
+    using Wide = std::conditional_t<kBits == 64, unsigned __int128, uint64_t>;
+    return wrap(static_cast<U>(static_cast<Wide>(unsign(x)) * unsign(y) >> kBits));
+  }
+  I iand(I x, I y) { return x & y; }
+  I ior(I x, I y) { return x | y; }
+  I ixor(I x, I y) { return x ^ y; }
+  I shl(I x, I n) { return wrap(unsign(x) << n); }
+  I lshr(I x, I n) { return wrap(unsign(x) >> n); }
+  I ashr(I x, I n) { return x >> n; }
+
+ private:
+  static U unsign(I x) { return static_cast<U>(x); }
+  static I wrap(U x) { return static_cast<I>(x); }
+};
+
+static_assert(MathBuilder<ScalarBuilder<float>> && MathBuilder<ScalarBuilder<double>>);
+
+}  // namespace tercel::math

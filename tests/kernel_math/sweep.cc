@@ -1,0 +1,146 @@
+// math_sweep [function...]: every f32 input of each unary function through the AVX-512 builder, with
+// the optional hooks and without, against libmvec in f64; and the time of a call. Prints the table
+// of docs/math.md.
+#include <chrono>
+#include <cstdint>
+#include <cstdio>
+#include <cstring>
+#include <string_view>
+#include <vector>
+
+#include "compiler/kernel/math/math.h"
+#include "tests/kernel_math/avx512_builder.h"
+#include "tests/kernel_math/oracle.h"
+#include "tests/kernel_math/scalar_builder.h"
+
+#define UNARY(name, libm, limit32, limit64) extern "C" __m512d _ZGVeN8v_##libm(__m512d);
+#define _ZGVeN8v_sqrt tercel_vsqrt
+#define _ZGVeN8v_rsqrt tercel_vrsqrt
+#define _ZGVeN8v_logistic tercel_vlogistic
+#include "tests/kernel_math/functions.def"
+
+extern "C" __m512d tercel_vsqrt(__m512d x) { return _mm512_sqrt_pd(x); }
+extern "C" __m512d tercel_vrsqrt(__m512d x) { return _mm512_set1_pd(1) / _mm512_sqrt_pd(x); }
+extern "C" __m512d tercel_vlogistic(__m512d x) {
+  return _mm512_set1_pd(1) / (_mm512_set1_pd(1) + _ZGVeN8v_exp(-x));
+}
+
+namespace tercel::math {
+namespace {
+
+using Hooked = Avx512Builder<Avx512Float, true>;
+using Plain = Avx512Builder<Avx512Float, false>;
+
+struct Worst {
+  double ulp = 0;
+  float at = 0;
+  void take(double error, float x) {
+    if (error > ulp) ulp = error, at = x;
+  }
+};
+
+struct Function {
+  const char* name;
+  __m512 (*hooked)(__m512);
+  __m512 (*plain)(__m512);
+  __m512d (*hooked64)(__m512d);
+  __m512d (*want)(__m512d);
+};
+
+// The errors of 8 lanes where everything is finite and normal, else lane by lane.
+void compare(__m256 x, __m256 got, __m512d want, Worst& worst) {
+  __m512d wide = _mm512_cvtps_pd(got);
+  __m512d size = _mm512_abs_pd(want);
+  __mmask8 plain = _mm512_cmp_pd_mask(size, _mm512_set1_pd(0x1p-125), _CMP_GE_OQ) &
+                   _mm512_cmp_pd_mask(size, _mm512_set1_pd(0x1p127), _CMP_LT_OQ) &
+                   _mm512_cmp_pd_mask(_mm512_abs_pd(wide), _mm512_set1_pd(INFINITY), _CMP_LT_OQ);
+  if (plain == 0xff) {
+    __m512d error = _mm512_abs_pd(wide - want);
+    __m512d ulp = _mm512_scalef_pd(_mm512_set1_pd(0x1p-23), _mm512_getexp_pd(size));
+    __m512d relative = error / ulp;
+    if (_mm512_cmp_pd_mask(relative, _mm512_set1_pd(worst.ulp), _CMP_GT_OQ) == 0) return;
+  }
+  alignas(64) double wants[8];
+  alignas(32) float gots[8], xs[8];
+  _mm512_store_pd(wants, want);
+  _mm256_store_ps(gots, got);
+  _mm256_store_ps(xs, x);
+  for (int i = 0; i < 8; ++i) worst.take(oracle::ulpError(gots[i], wants[i]), xs[i]);
+}
+
+void compareBoth(__m512 x, __m512 got, __m512d low, __m512d high, Worst& worst) {
+  compare(_mm512_castps512_ps256(x), _mm512_castps512_ps256(got), low, worst);
+  compare(_mm512_extractf32x8_ps(x, 1), _mm512_extractf32x8_ps(got, 1), high, worst);
+}
+
+template <class V, class F>
+double nanosecondsPerElement(F f, V step, V from) {
+  constexpr int calls = 4096;
+  double best = 1e9;
+  for (int repeat = 0; repeat < 200; ++repeat) {
+    auto begin = std::chrono::steady_clock::now();
+    V x = from, sum = step;
+    for (int i = 0; i < calls; ++i) {
+      V y = f(x);
+      __asm__ volatile("" : : "v"(y));
+      x += step;
+    }
+    auto end = std::chrono::steady_clock::now();
+    __asm__ volatile("" : : "v"(sum));
+    best = std::min(best, std::chrono::duration<double, std::nano>(end - begin).count());
+  }
+  return best / calls / (sizeof(V) == sizeof(__m512) && sizeof(from[0]) == 4 ? 16 : 8);
+}
+
+void sweep(const Function& f, bool all) {
+  Worst hooked, plain;
+  __m512i offsets = _mm512_setr_epi32(0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15);
+  const uint64_t stride = all ? 16 : 16 * 1009;
+  for (uint64_t base = 0; base < (1ull << 32); base += stride) {
+    __m512i bits = _mm512_add_epi32(_mm512_set1_epi32(static_cast<int32_t>(base)), offsets);
+    __m512 x = _mm512_castsi512_ps(bits);
+    __m512d low = f.want(_mm512_cvtps_pd(_mm512_castps512_ps256(x)));
+    __m512d high = f.want(_mm512_cvtps_pd(_mm512_extractf32x8_ps(x, 1)));
+    compareBoth(x, f.hooked(x), low, high, hooked);
+    compareBoth(x, f.plain(x), low, high, plain);
+  }
+  double fast = nanosecondsPerElement(f.hooked, _mm512_set1_ps(1e-4f), _mm512_set1_ps(0.1f));
+  double slow = nanosecondsPerElement(f.plain, _mm512_set1_ps(1e-4f), _mm512_set1_ps(0.1f));
+  double wide = nanosecondsPerElement(f.hooked64, _mm512_set1_pd(1e-4), _mm512_set1_pd(0.1));
+  std::printf("| `%s` | %.2f | %.2f | %.2f | %.2f | %.2f |  <!-- %a %a -->\n", f.name, hooked.ulp, plain.ulp, fast,
+              slow, wide, static_cast<double>(hooked.at), static_cast<double>(plain.at));
+  std::fflush(stdout);
+}
+
+#define UNARY(name, libm, limit32, limit64)                       \
+  __m512 hooked_##name(__m512 x) {                                \
+    Hooked b;                                                     \
+    return name(b, x);                                            \
+  }                                                               \
+  __m512 plain_##name(__m512 x) {                                 \
+    Plain b;                                                      \
+    return name(b, x);                                            \
+  }                                                               \
+  __m512d wide_##name(__m512d x) {                                \
+    Avx512Builder<Avx512Double, true> b;                          \
+    return name(b, x);                                            \
+  }
+#include "tests/kernel_math/functions.def"
+
+const Function kFunctions[] = {
+#define UNARY(name, libm, limit32, limit64) \
+  {#name, hooked_##name, plain_##name, wide_##name, _ZGVeN8v_##libm},
+#include "tests/kernel_math/functions.def"
+};
+
+}  // namespace
+}  // namespace tercel::math
+
+int main(int argc, char** argv) {
+  bool all = argc > 1 && std::string_view(argv[1]) == "--all";
+  for (const auto& f : tercel::math::kFunctions) {
+    bool chosen = argc <= 1 + all;
+    for (int i = 1 + all; i < argc; ++i) chosen |= std::string_view(argv[i]) == f.name;
+    if (chosen) tercel::math::sweep(f, all);
+  }
+}
