@@ -161,6 +161,12 @@ class Printer {
       use(values[i]);
     }
   }
+  void typeOf(Value v) {
+    if (v.index < numbers_.size())
+      appendType(out_, module_.type(v));
+    else
+      out_ += "none";
+  }
   void indent(int depth) { out_.append(static_cast<size_t>(depth) * 2, ' '); }
 
   void printFunction(const Function& f) {
@@ -176,7 +182,7 @@ class Printer {
     out_ += ") -> (";
     for (size_t i = 0; i < body.results.size(); ++i) {
       if (i) out_ += ", ";
-      appendType(out_, module_.type(body.results[i]));
+      typeOf(body.results[i]);
       if (i < f.results.size()) printResultInfo(f.results[i]);
     }
     out_ += ") ";
@@ -188,7 +194,7 @@ class Printer {
     if (i) out_ += ", ";
     define(v);
     out_ += ": ";
-    appendType(out_, module_.type(v));
+    typeOf(v);
   }
 
   void printArgInfo(const ArgInfo& info) {
@@ -246,7 +252,7 @@ class Printer {
       printRegion(regionKeyword(op.kind, i), module_.region(op.regions[i]), depth + 1);
     for (size_t i = 0; i < op.results.size(); ++i) {
       out_ += i ? ", " : " : ";
-      appendType(out_, module_.type(op.results[i]));
+      typeOf(op.results[i]);
     }
     if (with_locations_ && op.loc.valid()) {
       out_ += "  loc(";
