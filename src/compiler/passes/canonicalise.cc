@@ -1,5 +1,6 @@
 #include "compiler/passes/constants.h"
 #include "compiler/passes/effects.h"
+#include "compiler/passes/fold.h"
 #include "compiler/passes/passes.h"
 #include "compiler/passes/rules.h"
 
@@ -27,6 +28,7 @@ class Canonicaliser : public Rewriter {
     if (op.results.empty()) return false;
     if (op.results.size() == 1) {
       Value by = withoutElements(op);
+      if (!by.valid()) by = foldedSplat(*this, op);
       if (!by.valid()) by = rule(op);
       if (by.valid()) {
         replace(op.result(), by);

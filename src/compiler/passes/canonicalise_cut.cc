@@ -95,28 +95,27 @@ Value sliceOfPad(Rewriter& rw, const Cut& cut, const Op& inner, const Dims& to) 
   return inside ? emitCut(rw, inner.operand(0), part) : Value{};
 }
 
-// Only the parts that the slice touches.
-Value sliceOfConcatenate(Rewriter& rw, const Cut& cut, const Op& inner) {
-  int64_t along = inner.integer(AttrKey::dimension);
-  Values touched;
-  Cut rest = cut;
+// The pieces of the parts that the slice touches.
+Value sliceOfConcatenate(Rewriter& rw, const Cut& cut, const Op& inner, const Shape& to) {
+  size_t along = static_cast<size_t>(inner.integer(AttrKey::dimension));
+  Values pieces;
   int64_t begin = 0;
   for (Value part : inner.operands) {
     int64_t end = begin + rw.shape(part).dims[along];
-    if (end <= cut.start[along])
-      rest.start[along] = cut.start[along] - end;
-    else if (begin <= cut.last(along))
-      touched.push_back(part);
+    Cut piece = cut;
+    piece.start[along] = std::max<int64_t>(cut.start[along] - begin, 0);
+    if (cut.start[along] >= begin && cut.last(along) < end) return emitCut(rw, part, piece);
+    // Where a stride crosses from part to part is not followed.
+    if (cut.stride[along] != 1) {
+      begin = end;
+      continue;
+    }
+    piece.size[along] = std::min(end, cut.last(along) + 1) - begin - piece.start[along];
+    if (piece.size[along] > 0) pieces.push_back(emitCut(rw, part, piece));
     begin = end;
   }
-  if (touched.size() == inner.operands.size()) return {};
-  Shape joined = rw.shape(inner.result());
-  joined.dims[along] = 0;
-  for (Value part : touched) joined.dims[along] += rw.shape(part).dims[along];
-  Value x = touched.size() == 1 ? touched[0]
-                                : rw.emit(OpKind::concatenate_, touched, joined,
-                                          {{AttrKey::dimension, along}});
-  return emitCut(rw, x, rest);
+  if (cut.stride[along] != 1) return {};
+  return rw.emit(OpKind::concatenate_, pieces, to, {{AttrKey::dimension, int64_t(along)}});
 }
 
 Value sliceRule(Rewriter& rw, const Op& op) {
@@ -131,7 +130,7 @@ Value sliceRule(Rewriter& rw, const Op& op) {
     case OpKind::broadcast_in_dim_:
       return sliceOfBroadcast(rw, cut, *inner, to);
     case OpKind::concatenate_:
-      return sliceOfConcatenate(rw, cut, *inner);
+      return sliceOfConcatenate(rw, cut, *inner, rw.shape(op.result()));
     case OpKind::pad_:
       return sliceOfPad(rw, cut, *inner, to);
     case OpKind::reshape_:

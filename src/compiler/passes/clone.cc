@@ -56,6 +56,36 @@ OpId RegionCopier::copyOp(OpId old) {
   return fresh;
 }
 
+namespace {
+
+// `own`: the values defined so far in the region and those around it up to the op's.
+bool usesOuterValues(const Module& module, RegionId id, std::vector<Value>& own) {
+  const Region& region = module.region(id);
+  size_t before = own.size();
+  own.insert(own.end(), region.args.begin(), region.args.end());
+  auto isOuter = [&](Value v) { return std::ranges::find(own, v) == own.end(); };
+  bool outer = false;
+  for (OpId op_id : region.ops) {
+    const Op& op = module.op(op_id);
+    outer |= std::ranges::any_of(op.operands, isOuter);
+    for (RegionId inner : op.regions) outer = outer || usesOuterValues(module, inner, own);
+    own.insert(own.end(), op.results.begin(), op.results.end());
+    if (outer) break;
+  }
+  outer = outer || std::ranges::any_of(region.results, isOuter);
+  own.resize(before);
+  return outer;
+}
+
+}  // namespace
+
+bool usesOuterValues(const Module& module, const Op& op) {
+  std::vector<Value> own;
+  for (RegionId region : op.regions)
+    if (usesOuterValues(module, region, own)) return true;
+  return false;
+}
+
 void compact(Module& module) {
   Module fresh;
   fresh.name = std::move(module.name);

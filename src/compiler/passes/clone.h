@@ -41,4 +41,7 @@ void forEachOp(const ir::Module& module, ir::RegionId region, F&& f) {
   }
 }
 
+// Whether the regions of an op use values from outside of them.
+bool usesOuterValues(const ir::Module& module, const ir::Op& op);
+
 }  // namespace tercel::passes

@@ -23,4 +23,19 @@ inline bool isPure(const ir::Op& op) {
   }
 }
 
+// Its regions are functions of single elements; those of while, if and case are code.
+inline bool actsOnElements(ir::OpKind kind) {
+  switch (kind) {
+    case ir::OpKind::map_:
+    case ir::OpKind::reduce_:
+    case ir::OpKind::reduce_window_:
+    case ir::OpKind::scatter_:
+    case ir::OpKind::select_and_scatter_:
+    case ir::OpKind::sort_:
+      return true;
+    default:
+      return false;
+  }
+}
+
 }  // namespace tercel::passes

@@ -20,16 +20,16 @@ constexpr Pass kPipeline[] = {
     {"inline", inlineCalls},         // first: no later pass has to look through a call
     {"dce", dce},                    // what the callees computed for nobody
     {"canonicalise", canonicalise},  // before all that compares or matches
-    // {"fold", fold},                  // constant predicates and trip counts out in the open
+    {"fold", fold},                  // constant predicates and trip counts out in the open
     // {"licm", hoistInvariants},       // carried invariants become captures, which cse and fold see
-    // {"cse", cse},
+    {"cse", cse},
     // {"algebra", algebra},            // after cse: its rules ask for single uses
     // {"layout", layout},
     {"canonicalise", canonicalise},  // what algebra and layout left behind
-    // {"fold", fold},
+    {"fold", fold},
     // {"licm", hoistInvariants},
-    // {"cse", cse},
-    // {"barriers", dropBarriers},      // after the last cse, which they hold back
+    {"cse", cse},
+    {"barriers", dropBarriers},      // after the last cse, which they hold back
     {"dce", dce},                    // last, so that nothing dead reaches plan
 };
 

@@ -13,7 +13,7 @@ constexpr int kMaxEmitDepth = 24;
 
 bool Rewriter::run() {
   changed_ = false;
-  for (size_t i = 0; i < module_.functions.size(); ++i) walk(module_.functions[i].body);
+  for (size_t i = 0; i < module_.functions.size(); ++i) walk(module_.functions[i].body, OpId{});
   return changed_;
 }
 
@@ -41,15 +41,15 @@ void Rewriter::remap(Values& values) {
   for (Value& v : values) v = now(v);
 }
 
-void Rewriter::walk(RegionId id) {
+void Rewriter::walk(RegionId id, OpId owner) {
   std::vector<OpId> todo = std::move(module_.region(id).ops);
   std::vector<OpId> out;
   out.reserve(todo.size());
   std::vector<OpId>* outer = std::exchange(out_, &out);
-  enterRegion(id);
+  enterRegion(id, owner);
   for (OpId op : todo) step(op);
   remap(module_.region(id).results);
-  leaveRegion(id);
+  leaveRegion(id, owner);
   module_.region(id).ops = std::move(out);
   out_ = outer;
 }
@@ -59,7 +59,7 @@ void Rewriter::step(OpId id) {
   remap(module_.op(id).operands);
   bool replaced = enter(id);
   if (!replaced) {
-    for (size_t i = 0; i < module_.op(id).regions.size(); ++i) walk(module_.op(id).regions[i]);
+    for (size_t i = 0; i < module_.op(id).regions.size(); ++i) walk(module_.op(id).regions[i], id);
     replaced = visit(id);
   }
   if (replaced)

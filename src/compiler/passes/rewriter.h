@@ -69,11 +69,12 @@ class Rewriter {
   virtual bool enter(ir::OpId) { return false; }
   // After them. True: its results are replaced, drop it.
   virtual bool visit(ir::OpId id) = 0;
-  virtual void enterRegion(ir::RegionId) {}
-  virtual void leaveRegion(ir::RegionId) {}
+  // `owner` is the op the region belongs to; invalid: a function.
+  virtual void enterRegion(ir::RegionId, ir::OpId /*owner*/) {}
+  virtual void leaveRegion(ir::RegionId, ir::OpId /*owner*/) {}
 
  private:
-  void walk(ir::RegionId region);
+  void walk(ir::RegionId region, ir::OpId owner);
   void step(ir::OpId id);
   void remap(ir::Values& values);
 
