@@ -201,8 +201,30 @@ class Validator {
         return invalidArgument("a sort operand is smaller than its dimensions");
       }
       TERCEL_TRY(checkWritable(slot(step, operands + i)));
+      for (size_t j = 0; j < operands; ++j) {
+        if (!overlap(slot(step, operands + i), slot(step, j))) continue;
+        if (memoryOf(slot(step, operands + i)).offset != memoryOf(slot(step, j)).offset ||
+            element != step.values[4 + j]) {
+          return invalidArgument("a sort result overlaps an operand in part");
+        }
+      }
     }
     return Status();
+  }
+
+  // The slot with an aliased argument's memory named as the result's.
+  Slot memoryOf(Slot slot) const {
+    if (slot.place != Place::argument) return slot;
+    int32_t k = program_.arguments[slot.index].aliased_result;
+    if (k >= 0) slot.place = Place::result, slot.index = static_cast<uint32_t>(k);
+    return slot;
+  }
+
+  bool overlap(const Slot& a_slot, const Slot& b_slot) const {
+    Slot a = memoryOf(a_slot), b = memoryOf(b_slot);
+    bool indexed = a.place == Place::argument || a.place == Place::result;
+    if (a.place != b.place || (indexed && a.index != b.index)) return false;
+    return a.offset < b.offset + b.bytes && b.offset < a.offset + a.bytes;
   }
 
   Status checkCustomCall(const Step& step) const {

@@ -1,0 +1,20 @@
+// What this process may use of the machine it runs on.
+#pragma once
+#include <cstdint>
+#include <string_view>
+
+#include "core/status.h"
+
+namespace tercel::engine {
+
+// CPUs by affinity and by the quota of its cgroups, rounded up; at least 1.
+int availableCpus();
+
+// Bytes of memory that the machine and its cgroups allow in all.
+int64_t availableMemory();
+
+// FAILED_PRECONDITION where code made for `features` ("+avx2,+fma,-avx512f") needs an instruction
+// set that this CPU lacks. Only those of cpu_features.def are looked at.
+Status checkCpuFeatures(std::string_view features);
+
+}  // namespace tercel::engine

@@ -1,0 +1,267 @@
+#include "runtime/engine/loaded_program.h"
+
+#include <cstdlib>
+#include <cstring>
+#include <new>
+
+#include "program/validate.h"
+#include "runtime/engine/host.h"
+#include "runtime/engine/thread_pool.h"
+
+namespace tercel::engine {
+namespace {
+
+constexpr int64_t kCopyTask = 256 << 10;  // bytes that make a task worth its start
+
+kernels::Parallel parallelOf(const Invocation& invocation) {
+  return invocation.pool ? invocation.pool->parallel() : kernels::Parallel();
+}
+
+Status noScratch(int64_t bytes) {
+  return resourceExhausted("no memory for ", bytes, " bytes of kernel scratch");
+}
+
+void copyBytes(const Invocation& invocation, const void* from, void* to, int64_t bytes) {
+  const auto* source = static_cast<const std::byte*>(from);
+  auto* target = static_cast<std::byte*>(to);
+  if (source == target) return;
+  bool overlaps = source < target + bytes && target < source + bytes;
+  if (overlaps || bytes < 2 * kCopyTask) {
+    std::memmove(target, source, static_cast<size_t>(bytes));
+    return;
+  }
+  parallelOf(invocation).forEach(bytes, kCopyTask, [=](int64_t begin, int64_t end) {
+    std::memcpy(target + begin, source + begin, static_cast<size_t>(end - begin));
+  });
+}
+
+}  // namespace
+
+struct LoadedProgram::Frame {
+  std::vector<void*> pointers;
+  void* arena = nullptr;  // that `pointers` refer to
+  void* own_arena = nullptr;
+  ~Frame() { std::free(own_arena); }
+};
+
+struct LoadedProgram::FrameUse {
+  explicit FrameUse(const LoadedProgram& program)
+      : program(program), frame(program.takeFrame()) {}
+  ~FrameUse() { program.giveFrame(frame); }
+  const LoadedProgram& program;
+  Frame* frame;
+};
+
+LoadedProgram::LoadedProgram() = default;
+LoadedProgram::~LoadedProgram() { delete hot_frame_.load(); }
+
+Result<std::shared_ptr<LoadedProgram>> LoadedProgram::load(program::Program program,
+                                                           const LoadOptions& options) {
+  return load(std::make_shared<const program::Program>(std::move(program)), options);
+}
+
+Result<std::shared_ptr<LoadedProgram>> LoadedProgram::load(
+    std::shared_ptr<const program::Program> program, const LoadOptions& options) try {
+  TERCEL_TRY(program::validate(*program));
+  TERCEL_TRY(checkCpuFeatures(program->target_features));
+  std::shared_ptr<LoadedProgram> loaded(new LoadedProgram);
+  loaded->program_ = std::move(program);
+  std::vector<KernelFn> kernels;
+  TERCEL_TRY(loaded->findKernels(options, kernels));
+  loaded->tape_ = makeTape(*loaded->program_, kernels);
+  return loaded;
+} catch (const std::bad_alloc&) {
+  return resourceExhausted("no memory to load a program");
+}
+
+Status LoadedProgram::findKernels(const LoadOptions& options, std::vector<KernelFn>& kernels) {
+  if (!options.resolve && !program_->objects.empty()) {
+    std::vector<ObjectBytes> objects(program_->objects.begin(), program_->objects.end());
+    TERCEL_ASSIGN(code_, LoadedCode::load(objects));
+  }
+  for (const program::Kernel& kernel : program_->kernels) {
+    KernelFn fn = options.resolve ? options.resolve(kernel.symbol)
+                                  : reinterpret_cast<KernelFn>(code_.find(kernel.symbol));
+    if (!fn) return invalidArgument("the program has no code for kernel ", kernel.symbol);
+    kernels.push_back(fn);
+  }
+  return Status();
+}
+
+int64_t LoadedProgram::codeBytes() const { return static_cast<int64_t>(code_.mapping().size()); }
+
+LoadedProgram::Frame* LoadedProgram::takeFrame() const {
+  if (Frame* frame = hot_frame_.exchange(nullptr, std::memory_order_acquire)) return frame;
+  {
+    std::lock_guard lock(mutex_);
+    if (!frames_.empty()) {
+      Frame* frame = frames_.back().release();
+      frames_.pop_back();
+      return frame;
+    }
+  }
+  auto frame = std::make_unique<Frame>();
+  frame->pointers.resize(tape_.pointers);
+  const std::byte* constants = program_->constants.data();
+  for (const Patch& patch : tape_.constant_patches) {
+    frame->pointers[patch.at] = const_cast<std::byte*>(constants + patch.offset);
+  }
+  return frame.release();
+}
+
+void LoadedProgram::giveFrame(Frame* frame) const {
+  Frame* none = nullptr;
+  if (hot_frame_.compare_exchange_strong(none, frame, std::memory_order_release,
+                                         std::memory_order_relaxed)) {
+    return;
+  }
+  std::unique_ptr<Frame> owned(frame);
+  std::lock_guard lock(mutex_);
+  try {
+    frames_.push_back(std::move(owned));
+  } catch (const std::bad_alloc&) {
+    // The frame is given up: the next run makes another.
+  }
+}
+
+Status LoadedProgram::bind(const Invocation& invocation, Frame& frame) const {
+  void* arena = invocation.arena;
+  int64_t bytes = program_->arena_bytes;
+  if (!arena && bytes > 0) {
+    if (!frame.own_arena) {
+      frame.own_arena = std::aligned_alloc(64, static_cast<size_t>(bytes + 63) / 64 * 64);
+    }
+    arena = frame.own_arena;
+    if (!arena) return resourceExhausted("no memory for an arena of ", bytes, " bytes");
+  }
+  if (arena != frame.arena) {
+    for (const Patch& patch : tape_.arena_patches) {
+      frame.pointers[patch.at] = static_cast<std::byte*>(arena) + patch.offset;
+    }
+    frame.arena = arena;
+  }
+  bindArguments(invocation, frame);
+  return Status();
+}
+
+void LoadedProgram::bindArguments(const Invocation& invocation, Frame& frame) const {
+  for (const Patch& patch : tape_.argument_patches) {
+    frame.pointers[patch.at] =
+        static_cast<std::byte*>(invocation.args[patch.index]) + patch.offset;
+  }
+  for (const Patch& patch : tape_.result_patches) {
+    frame.pointers[patch.at] =
+        static_cast<std::byte*>(invocation.results[patch.index]) + patch.offset;
+  }
+  for (size_t i = 0; i < program_->arguments.size(); ++i) {
+    const program::Argument& argument = program_->arguments[i];
+    if (argument.aliased_result < 0) continue;
+    copyBytes(invocation, invocation.args[i], invocation.results[argument.aliased_result],
+              argument.shape.bytes());
+  }
+}
+
+Status LoadedProgram::run(const Invocation& invocation) const try {
+  FrameUse use(*this);
+  TERCEL_TRY(bind(invocation, *use.frame));
+  return runOps(invocation, use.frame->pointers.data());
+} catch (const std::bad_alloc&) {
+  return resourceExhausted("no memory to run a program");
+} catch (const CheckFailure& failure) {
+  return Status(Code::internal, failure.message);
+}
+
+Status LoadedProgram::runOps(const Invocation& invocation, void* const* pointers) const {
+  const int64_t scratch_bytes = tape_.scratch_bytes;
+  void* scratch = threadScratch(static_cast<size_t>(scratch_bytes));
+  if (!scratch) return noScratch(scratch_bytes);
+  const Op* ops = tape_.ops.data();
+  const uint32_t* targets = tape_.targets.data();
+  for (const Op* op = ops;;) {
+    void* const* params = pointers + op->params;
+    switch (op->code) {
+      case OpCode::kernel:
+        op->fn(params, 0, op->tasks, scratch);
+        ++op;
+        break;
+      case OpCode::parallel_kernel:
+        TERCEL_TRY(runParallel(*op++, invocation, params));
+        break;
+      case OpCode::copy:
+        copyBytes(invocation, params[0], params[1], op->tasks);
+        ++op;
+        break;
+      case OpCode::jump:
+        op = ops + op->target;
+        break;
+      case OpCode::jump_unless:
+        op = *static_cast<const uint8_t*>(params[0]) ? op + 1 : ops + op->target;
+        break;
+      case OpCode::select_pred:
+        op = ops + targets[op->target + (*static_cast<const uint8_t*>(params[0]) ? 0 : 1)];
+        break;
+      case OpCode::select_index: {
+        int32_t index;
+        std::memcpy(&index, params[0], sizeof(index));
+        uint32_t last = static_cast<uint32_t>(op->tasks - 1);
+        op = ops + targets[op->target + std::min(static_cast<uint32_t>(index), last)];
+        break;
+      }
+      case OpCode::sort:
+        TERCEL_TRY(runSort(*op++, invocation, params));
+        break;
+      case OpCode::custom_call:
+        TERCEL_TRY(runCustomCall(*op++, invocation, params));
+        // It may have run another program on this thread, with a larger scratch.
+        scratch = threadScratch(static_cast<size_t>(scratch_bytes));
+        if (!scratch) return noScratch(scratch_bytes);
+        break;
+      case OpCode::end:
+        return Status();
+    }
+  }
+}
+
+Status LoadedProgram::runParallel(const Op& op, const Invocation& invocation,
+                                  void* const* params) const {
+  const int64_t bytes = program_->kernels[op.target].scratch_bytes;
+  std::atomic<bool> failed{false};
+  parallelOf(invocation).forEach(op.tasks, op.grain, [&](int64_t begin, int64_t end) {
+    void* scratch = threadScratch(static_cast<size_t>(bytes));
+    if (!scratch) return failed.store(true, std::memory_order_relaxed);
+    op.fn(params, begin, end, scratch);
+  });
+  return failed.load(std::memory_order_relaxed) ? noScratch(bytes) : Status();
+}
+
+Status LoadedProgram::runSort(const Op& op, const Invocation& invocation,
+                              void* const* params) const {
+  const SortSite& site = tape_.sorts[op.target];
+  kernels::Sort sort = site.sort;
+  sort.operands = params;
+  sort.results = params + site.operands;
+  return kernels::sort(sort, parallelOf(invocation));
+}
+
+Status LoadedProgram::runCustomCall(const Op& op, const Invocation& invocation,
+                                    void* const* params) const {
+  const CustomCallSite& site = tape_.custom_calls[op.target];
+  const program::Step& step = *site.step;
+  if (!invocation.custom_calls) {
+    return unimplemented("nothing here can run the custom call ", step.name);
+  }
+  size_t results = site.bytes.size() - site.operands;
+  CustomCall call;
+  call.target = step.name;
+  call.configuration = step.text;
+  call.site = &step;
+  call.operands = {params, site.operands};
+  call.results = {params + site.operands, results};
+  call.operand_bytes = std::span(site.bytes).first(site.operands);
+  call.result_bytes = std::span(site.bytes).last(results);
+  call.run = &invocation.info;
+  call.pool = invocation.pool;
+  return invocation.custom_calls->call(call).within(cat("custom call ", step.name));
+}
+
+}  // namespace tercel::engine

@@ -1,0 +1,59 @@
+// A Program whose code is in memory, ready to run from any number of threads.
+#pragma once
+#include <atomic>
+#include <functional>
+#include <memory>
+#include <mutex>
+#include <string_view>
+#include <vector>
+
+#include "program/program.h"
+#include "runtime/engine/object_loader.h"
+#include "runtime/engine/runner.h"
+#include "runtime/engine/tape.h"
+
+namespace tercel::engine {
+
+struct LoadOptions {
+  // Finds a kernel by symbol, in place of the program's objects; null where there is none.
+  std::function<KernelFn(std::string_view symbol)> resolve;
+};
+
+class LoadedProgram final : public Runner {
+ public:
+  // INVALID_ARGUMENT for a malformed program, FAILED_PRECONDITION for another CPU's.
+  static Result<std::shared_ptr<LoadedProgram>> load(
+      std::shared_ptr<const program::Program> program, const LoadOptions& options = {});
+  static Result<std::shared_ptr<LoadedProgram>> load(program::Program program,
+                                                     const LoadOptions& options = {});
+  ~LoadedProgram() override;
+
+  Status run(const Invocation& invocation) const override;
+  int64_t codeBytes() const override;
+  const program::Program& program() const { return *program_; }
+
+ private:
+  // What one run needs of its own; kept for the next one.
+  struct Frame;
+  struct FrameUse;
+
+  LoadedProgram();
+  Status findKernels(const LoadOptions& options, std::vector<KernelFn>& kernels);
+  Frame* takeFrame() const;
+  void giveFrame(Frame* frame) const;
+  Status bind(const Invocation& invocation, Frame& frame) const;
+  void bindArguments(const Invocation& invocation, Frame& frame) const;
+  Status runOps(const Invocation& invocation, void* const* pointers) const;
+  Status runParallel(const Op& op, const Invocation& invocation, void* const* pointers) const;
+  Status runSort(const Op& op, const Invocation& invocation, void* const* pointers) const;
+  Status runCustomCall(const Op& op, const Invocation& invocation, void* const* pointers) const;
+
+  std::shared_ptr<const program::Program> program_;
+  LoadedCode code_;
+  Tape tape_;
+  mutable std::atomic<Frame*> hot_frame_{nullptr};
+  mutable std::mutex mutex_;
+  mutable std::vector<std::unique_ptr<Frame>> frames_;
+};
+
+}  // namespace tercel::engine

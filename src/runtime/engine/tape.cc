@@ -1,0 +1,144 @@
+#include "runtime/engine/tape.h"
+
+#include <algorithm>
+
+namespace tercel::engine {
+namespace {
+
+using program::Place;
+using program::Slot;
+using program::Step;
+using program::StepKind;
+
+class TapeMaker {
+ public:
+  TapeMaker(const program::Program& program, const std::vector<KernelFn>& kernels)
+      : program_(program), kernels_(kernels) {}
+
+  Tape make() {
+    sequence(0);
+    emit(OpCode::end);
+    for (const program::Kernel& kernel : program_.kernels) {
+      tape_.scratch_bytes = std::max(tape_.scratch_bytes, kernel.scratch_bytes);
+    }
+    return std::move(tape_);
+  }
+
+ private:
+  uint32_t here() const { return static_cast<uint32_t>(tape_.ops.size()); }
+
+  uint32_t emit(OpCode code, uint32_t params = 0) {
+    tape_.ops.push_back({.code = code, .params = params});
+    return here() - 1;
+  }
+
+  uint32_t pointers(const Step& step) {
+    uint32_t first = tape_.pointers;
+    for (uint32_t id : step.slots) patch(tape_.pointers++, program_.slots[id]);
+    return first;
+  }
+
+  void patch(uint32_t at, const Slot& slot) {
+    switch (slot.place) {
+      case Place::argument: {
+        int32_t k = program_.arguments[slot.index].aliased_result;
+        if (k < 0) return tape_.argument_patches.push_back({at, slot.index, slot.offset});
+        return tape_.result_patches.push_back({at, static_cast<uint32_t>(k), slot.offset});
+      }
+      case Place::result: return tape_.result_patches.push_back({at, slot.index, slot.offset});
+      case Place::arena: return tape_.arena_patches.push_back({at, 0, slot.offset});
+      case Place::constant: return tape_.constant_patches.push_back({at, 0, slot.offset});
+    }
+  }
+
+  void sequence(uint32_t id) {
+    for (const Step& step : program_.sequences[id]) emitStep(step);
+  }
+
+  void emitStep(const Step& step) {
+    switch (step.kind) {
+      case StepKind::kernel: return kernel(step);
+      case StepKind::copy: return copy(step);
+      case StepKind::while_loop: return whileLoop(step);
+      case StepKind::branch: return branch(step);
+      case StepKind::sort: return sort(step);
+      case StepKind::custom_call: return customCall(step);
+    }
+  }
+
+  void kernel(const Step& step) {
+    if (step.tasks == 0) return;
+    bool serial = step.grain >= step.tasks;
+    Op& op = tape_.ops[emit(serial ? OpCode::kernel : OpCode::parallel_kernel, pointers(step))];
+    op.fn = kernels_[step.target];
+    op.tasks = step.tasks;
+    op.grain = step.grain;
+    op.target = step.target;
+  }
+
+  void copy(const Step& step) {
+    int64_t bytes = program_.slots[step.slots[1]].bytes;
+    if (bytes > 0) tape_.ops[emit(OpCode::copy, pointers(step))].tasks = bytes;
+  }
+
+  void whileLoop(const Step& step) {
+    uint32_t condition = here();
+    sequence(step.target);
+    uint32_t leave = emit(OpCode::jump_unless, pointers(step));
+    sequence(step.sequences[0]);
+    tape_.ops[emit(OpCode::jump)].target = condition;
+    tape_.ops[leave].target = here();
+  }
+
+  void branch(const Step& step) {
+    bool pred = step.values[0] == 1;
+    Op& select = tape_.ops[emit(pred ? OpCode::select_pred : OpCode::select_index,
+                                pointers(step))];
+    size_t count = step.sequences.size();
+    uint32_t first = select.target = static_cast<uint32_t>(tape_.targets.size());
+    select.tasks = static_cast<int64_t>(count);
+    tape_.targets.resize(first + count);
+    std::vector<uint32_t> leaves;
+    for (size_t i = 0; i < count; ++i) {
+      tape_.targets[first + i] = here();
+      sequence(step.sequences[i]);
+      leaves.push_back(emit(OpCode::jump));
+    }
+    for (uint32_t leave : leaves) tape_.ops[leave].target = here();
+  }
+
+  void sort(const Step& step) {
+    const program::Kernel& comparator = program_.kernels[step.target];
+    SortSite site;
+    site.sort.compare = kernels_[step.target];
+    site.sort.scratch_bytes = std::max<int64_t>(1, comparator.scratch_bytes);
+    site.sort.outer = step.values[0];
+    site.sort.length = step.values[1];
+    site.sort.inner = step.values[2];
+    site.sort.element_bytes = std::span(step.values).subspan(4);
+    site.operands = static_cast<uint32_t>(step.slots.size() / 2);
+    Op& op = tape_.ops[emit(OpCode::sort, pointers(step))];
+    op.target = static_cast<uint32_t>(tape_.sorts.size());
+    tape_.sorts.push_back(site);
+  }
+
+  void customCall(const Step& step) {
+    Op& op = tape_.ops[emit(OpCode::custom_call, pointers(step))];
+    op.target = static_cast<uint32_t>(tape_.custom_calls.size());
+    CustomCallSite site{&step, static_cast<uint32_t>(step.values[0]), {}};
+    for (uint32_t id : step.slots) site.bytes.push_back(program_.slots[id].bytes);
+    tape_.custom_calls.push_back(std::move(site));
+  }
+
+  const program::Program& program_;
+  const std::vector<KernelFn>& kernels_;
+  Tape tape_;
+};
+
+}  // namespace
+
+Tape makeTape(const program::Program& program, const std::vector<KernelFn>& kernels) {
+  return TapeMaker(program, kernels).make();
+}
+
+}  // namespace tercel::engine

@@ -1,0 +1,70 @@
+// A Program's steps as one flat list of operations with jumps: what runs, without vectors, names or
+// virtual calls in its way.
+#pragma once
+#include <cstdint>
+#include <functional>
+#include <string_view>
+#include <vector>
+
+#include "program/program.h"
+#include "runtime/engine/runner.h"
+#include "runtime/kernels/sort.h"
+
+namespace tercel::engine {
+
+using KernelFn = void (*)(void* const* params, int64_t begin, int64_t end, void* scratch);
+
+enum class OpCode : uint8_t {
+  kernel,           // fn(params, 0, tasks, scratch) on the calling thread
+  parallel_kernel,  // in groups of `grain` tasks
+  copy,             // tasks bytes from params[0] to params[1]
+  jump,             // to target
+  jump_unless,      // to target where the pred at params[0] is false
+  select_pred,      // to targets[target + (pred at params[0] ? 0 : 1)]
+  select_index,     // to targets[target + index at params[0]], the last of `tasks` if out of range
+  sort,             // sorts[target]
+  custom_call,      // custom_calls[target]
+  end,
+};
+
+struct Op {
+  OpCode code = OpCode::end;
+  uint32_t params = 0;  // first in the frame's pointer table
+  uint32_t target = 0;
+  KernelFn fn = nullptr;
+  int64_t tasks = 0;
+  int64_t grain = 1;
+};
+
+// An entry of the frame's pointer table, to be set to a base pointer + offset.
+struct Patch {
+  uint32_t at;
+  uint32_t index;  // of the argument or result
+  int64_t offset;
+};
+
+struct CustomCallSite {
+  const program::Step* step;
+  uint32_t operands;
+  std::vector<int64_t> bytes;  // of operands, then results
+};
+
+struct SortSite {
+  kernels::Sort sort;  // without its pointers
+  uint32_t operands;
+};
+
+struct Tape {
+  std::vector<Op> ops;
+  std::vector<uint32_t> targets;
+  std::vector<SortSite> sorts;
+  std::vector<CustomCallSite> custom_calls;
+  uint32_t pointers = 0;  // length of the frame's pointer table
+  std::vector<Patch> argument_patches, result_patches, arena_patches, constant_patches;
+  int64_t scratch_bytes = 0;  // of the hungriest kernel
+};
+
+// `program` must be valid and outlive the tape. `kernels` has the function of every kernel.
+Tape makeTape(const program::Program& program, const std::vector<KernelFn>& kernels);
+
+}  // namespace tercel::engine

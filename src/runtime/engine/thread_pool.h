@@ -1,0 +1,65 @@
+// Threads that share the tasks of a loop with the thread that runs it.
+#pragma once
+#include <array>
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <thread>
+#include <vector>
+
+#include "runtime/kernels/parallel.h"
+
+namespace tercel::engine {
+
+// The calling thread's own memory, 64-byte aligned, kept and grown; content undefined. A larger
+// request may move it. Null where there is no memory.
+void* threadScratch(size_t bytes);
+
+class ThreadPool {
+ public:
+  // `threads` counts the caller: 1 starts none. 0: availableCpus().
+  explicit ThreadPool(int threads = 0);
+  ~ThreadPool();  // no loop may be running
+  ThreadPool(const ThreadPool&) = delete;
+  ThreadPool& operator=(const ThreadPool&) = delete;
+
+  int threads() const { return static_cast<int>(workers_.size()) + 1; }
+
+  // Calls fn(context, begin, end) on groups of `grain` tasks or more that together are [0, tasks),
+  // on the caller and idle workers; returns when all are done. Any thread may call it, several at
+  // once too; inside of a task it runs everything on that thread.
+  void parallelFor(int64_t tasks, int64_t grain, kernels::TaskFn fn, void* context);
+  kernels::Parallel parallel();
+
+ private:
+  // A loop that workers may join. Workers count themselves in `users` before they look at
+  // `active`; the owner clears `active` before it looks at `users`. So when the owner sees no
+  // users, none can touch the loop any more, and the slot is free for another.
+  struct alignas(64) Loop {
+    std::atomic<bool> taken{false};
+    std::atomic<bool> active{false};
+    std::atomic<int32_t> users{0};
+    kernels::TaskFn fn = nullptr;
+    void* context = nullptr;
+    int64_t tasks = 0;
+    int64_t chunks = 0;
+    alignas(64) std::atomic<int64_t> next{0};
+  };
+  static constexpr size_t kLoops = 8;
+
+  Loop* takeLoop();
+  void wakeWorkers(int64_t chunks);
+  void finish(Loop& loop);
+  static void runChunks(Loop& loop);
+  bool joinAny();
+  void work();
+
+  std::array<Loop, kLoops> loops_;
+  std::atomic<uint32_t> epoch_{0};  // grows with every loop started
+  std::atomic<int32_t> sleepers_{0};
+  std::atomic<bool> stopping_{false};
+  std::vector<std::thread> workers_;
+};
+
+}  // namespace tercel::engine
