@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <cstring>
 #include <initializer_list>
+#include <iterator>
 #include <memory>
 #include <span>
 #include <type_traits>
@@ -24,7 +25,7 @@ class SmallVector {
   explicit SmallVector(size_t n, T value = T{}) { resize(n, value); }
   SmallVector(std::initializer_list<T> init) { assign(init.begin(), init.size()); }
   SmallVector(std::span<const T> init) { assign(init.data(), init.size()); }
-  template <class It>
+  template <std::input_iterator It>
   SmallVector(It first, It last) {
     for (; first != last; ++first) push_back(*first);
   }
