@@ -12,10 +12,8 @@ PJRT_Error* notImplemented(const char* name) noexcept try {
 }
 
 #define PJRT_ENTRY(index, name, since, self, needs) PJRT_DOOR(name, self, needs)
-#define PJRT_STUB(index, name, since)                          \
-  PJRT_Error* door_##name(PJRT_##name##_Args*) noexcept {      \
-    return notImplemented("PJRT_" #name);                      \
-  }
+#define PJRT_STUB(index, name, since) \
+  PJRT_Error* door_##name(PJRT_##name##_Args*) noexcept { return notImplemented("PJRT_" #name); }
 #include "pjrt/api.def"
 
 PJRT_Api makeApi() {
@@ -40,8 +38,8 @@ PJRT_Error* badArguments(const char* entry, size_t struct_size, size_t needs,
     return makeError(invalidArgument(entry, ": args is null, or its struct_size is 0"));
   }
   if (struct_size < needs) {
-    return makeError(invalidArgument(entry, ": struct_size is ", struct_size,
-                                     ", should be at least ", needs));
+    return makeError(
+        invalidArgument(entry, ": struct_size is ", struct_size, ", should be at least ", needs));
   }
   return makeError(invalidArgument(entry, ": ", self, " is null"));
 } catch (...) {

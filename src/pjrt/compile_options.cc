@@ -43,17 +43,24 @@ Status readDeviceAssignmentField(const WireField& field, CompileOptions& options
 
 Status readBuildOption(const WireField& field, CompileOptions& options) {
   switch (field.number) {
-    case kDeviceOrdinal: return assign(options.device_ordinal, field.integer());
-    case kNumReplicas: return assign(options.num_replicas, field.integer());
-    case kNumPartitions: return assign(options.num_partitions, field.integer());
-    case kUseSpmdPartitioning: return assign(options.use_spmd_partitioning, field.boolean());
-    case kUseShardyPartitioner: return assign(options.use_shardy_partitioner, field.boolean());
-    case kDeviceAssignment: return readDeviceAssignmentField(field, options);
+    case kDeviceOrdinal:
+      return assign(options.device_ordinal, field.integer());
+    case kNumReplicas:
+      return assign(options.num_replicas, field.integer());
+    case kNumPartitions:
+      return assign(options.num_partitions, field.integer());
+    case kUseSpmdPartitioning:
+      return assign(options.use_spmd_partitioning, field.boolean());
+    case kUseShardyPartitioner:
+      return assign(options.use_shardy_partitioner, field.boolean());
+    case kDeviceAssignment:
+      return readDeviceAssignmentField(field, options);
     case kAllowPropagationToOutput:
       return field.appendTo(options.allow_sharding_propagation_to_output);
     case kAllowPropagationToParameters:
       return field.appendTo(options.allow_sharding_propagation_to_parameters);
-    default: return {};
+    default:
+      return {};
   }
 }
 
@@ -76,7 +83,8 @@ Status readOptionValue(const WireField& field, OptionValue& value) {
       TERCEL_ASSIGN(value, field.real());
       return {};
     }
-    default: return {};
+    default:
+      return {};
   }
 }
 
@@ -107,7 +115,8 @@ Status readOption(const WireField& field, CompileOptions& options) {
       TERCEL_ASSIGN(const std::string_view bytes, field.text());
       return readOverride(bytes, options);
     }
-    default: return {};
+    default:
+      return {};
   }
 }
 

@@ -56,8 +56,10 @@ Result<DeviceAssignment> readDeviceAssignment(std::string_view bytes) {
         TERCEL_ASSIGN(partitions, field.integer());
         return {};
       }
-      case kComputationDevices: return readColumn(field, columns);
-      default: return {};
+      case kComputationDevices:
+        return readColumn(field, columns);
+      default:
+        return {};
     }
   }));
   return assemble(replicas, partitions, columns);

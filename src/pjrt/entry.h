@@ -28,13 +28,13 @@ PJRT_Error* enter(const char* name, Status (*entry)(Args&), Args& args) noexcept
 }
 
 // Defines door_<name>, the C function of an entry: it checks the caller's struct, then calls.
-#define PJRT_DOOR(name, self, needs)                                                       \
-  PJRT_Error* door_##name(PJRT_##name##_Args* args) noexcept {                             \
-    constexpr size_t kNeeds = offsetof(PJRT_##name##_Args, needs) + sizeof(args->needs);   \
-    if (!args || args->struct_size < kNeeds || !args->self) [[unlikely]] {                 \
-      return badArguments("PJRT_" #name, args ? args->struct_size : 0, kNeeds, #self);     \
-    }                                                                                      \
-    return enter("PJRT_" #name, name, *args);                                              \
+#define PJRT_DOOR(name, self, needs)                                                     \
+  PJRT_Error* door_##name(PJRT_##name##_Args* args) noexcept {                           \
+    constexpr size_t kNeeds = offsetof(PJRT_##name##_Args, needs) + sizeof(args->needs); \
+    if (!args || args->struct_size < kNeeds || !args->self) [[unlikely]] {               \
+      return badArguments("PJRT_" #name, args ? args->struct_size : 0, kNeeds, #self);   \
+    }                                                                                    \
+    return enter("PJRT_" #name, name, *args);                                            \
   }
 
 }  // namespace tercel::pjrt

@@ -10,9 +10,7 @@ namespace {
 
 void destroy(PJRT_Error* error);
 
-const Status& statusOf(const PJRT_Error* error) {
-  return static_cast<const Error*>(error)->status;
-}
+const Status& statusOf(const PJRT_Error* error) { return static_cast<const Error*>(error)->status; }
 
 const PJRT_Error_FunctionTable kErrorTable = {
     .struct_size = PJRT_Error_FunctionTable_STRUCT_SIZE,

@@ -37,13 +37,16 @@ Result<NamedValue> fromC(const PJRT_NamedValue& c) {
     case PJRT_NamedValue_kString:
       if (!c.string_value && c.value_size != 0) break;
       return NamedValue(std::string(c.string_value ? c.string_value : "", c.value_size));
-    case PJRT_NamedValue_kInt64: return NamedValue(c.int64_value);
+    case PJRT_NamedValue_kInt64:
+      return NamedValue(c.int64_value);
     case PJRT_NamedValue_kInt64List:
       if (!c.int64_array_value && c.value_size != 0) break;
       return NamedValue(
           std::vector<int64_t>(c.int64_array_value, c.int64_array_value + c.value_size));
-    case PJRT_NamedValue_kFloat: return NamedValue(c.float_value);
-    case PJRT_NamedValue_kBool: return NamedValue(c.bool_value);
+    case PJRT_NamedValue_kFloat:
+      return NamedValue(c.float_value);
+    case PJRT_NamedValue_kBool:
+      return NamedValue(c.bool_value);
   }
   return invalidArgument("bad type or null value");
 }

@@ -30,7 +30,6 @@ class Attributes {
   std::vector<PJRT_NamedValue> list_;
 };
 
-Result<std::map<std::string, NamedValue>> readNamedValues(const PJRT_NamedValue* list,
-                                                          size_t size);
+Result<std::map<std::string, NamedValue>> readNamedValues(const PJRT_NamedValue* list, size_t size);
 
 }  // namespace tercel::pjrt

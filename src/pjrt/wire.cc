@@ -44,10 +44,14 @@ bool takeBytes(std::string_view& bytes, std::string_view& value) {
 
 bool takeValue(std::string_view& bytes, WireField& field) {
   switch (field.type) {
-    case WireType::varint: return takeVarint(bytes, field.value);
-    case WireType::fixed64: return takeFixed<uint64_t>(bytes, field.value);
-    case WireType::bytes: return takeBytes(bytes, field.bytes);
-    case WireType::fixed32: return takeFixed<uint32_t>(bytes, field.value);
+    case WireType::varint:
+      return takeVarint(bytes, field.value);
+    case WireType::fixed64:
+      return takeFixed<uint64_t>(bytes, field.value);
+    case WireType::bytes:
+      return takeBytes(bytes, field.bytes);
+    case WireType::fixed32:
+      return takeFixed<uint32_t>(bytes, field.value);
   }
   return false;
 }

@@ -29,7 +29,7 @@ const std::string_view kAddBytecode(
 
 const PJRT_Api& api() {
   static const PJRT_Api* const table = [] {
-    const char* path = std::getenv("TERCEL_PLUGIN");
+    const char* path = std::getenv("WALK_PLUGIN");
     void* library = dlopen(path ? path : TERCEL_PLUGIN_PATH, RTLD_NOW | RTLD_LOCAL);
     if (!library) {
       std::fprintf(stderr, "%s\n", dlerror());
@@ -81,8 +81,7 @@ void Walk::SetUp() {
   WALK_ARGS(Client_AddressableDevices, list);
   list.client = client;
   WALK_OK(Client_AddressableDevices, list);
-  devices.assign(list.addressable_devices,
-                 list.addressable_devices + list.num_addressable_devices);
+  devices.assign(list.addressable_devices, list.addressable_devices + list.num_addressable_devices);
   ASSERT_FALSE(devices.empty());
 }
 
@@ -173,8 +172,8 @@ bool Walk::isTercel() {
   WALK_ARGS(Client_PlatformVersion, args);
   args.client = client;
   EXPECT_EQ(WALK_CALL(Client_PlatformVersion, args), PJRT_Error_Code_OK);
-  return std::string_view(args.platform_version, args.platform_version_size)
-             .find("Tercel") != std::string_view::npos;
+  return std::string_view(args.platform_version, args.platform_version_size).find("Tercel") !=
+         std::string_view::npos;
 }
 
 }  // namespace walk

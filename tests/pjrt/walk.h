@@ -1,5 +1,5 @@
 // Walks the C API of a plugin as a client does: by dlopen, through the function table alone.
-// TERCEL_PLUGIN in the environment names another plugin's library to walk.
+// WALK_PLUGIN in the environment names another plugin's library to walk.
 #pragma once
 #include <gtest/gtest.h>
 

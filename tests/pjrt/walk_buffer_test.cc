@@ -89,8 +89,8 @@ TEST_F(BufferTest, RoundTripAndFacts) {
 
 TEST_F(BufferTest, EveryElementTypeThatCompilersMake) {
   const std::array<PJRT_Buffer_Type, 15> types = {
-      PJRT_Buffer_Type_PRED, PJRT_Buffer_Type_S8,  PJRT_Buffer_Type_S16, PJRT_Buffer_Type_S32,
-      PJRT_Buffer_Type_S64,  PJRT_Buffer_Type_U8,  PJRT_Buffer_Type_U16, PJRT_Buffer_Type_U32,
+      PJRT_Buffer_Type_PRED, PJRT_Buffer_Type_S8,  PJRT_Buffer_Type_S16,  PJRT_Buffer_Type_S32,
+      PJRT_Buffer_Type_S64,  PJRT_Buffer_Type_U8,  PJRT_Buffer_Type_U16,  PJRT_Buffer_Type_U32,
       PJRT_Buffer_Type_U64,  PJRT_Buffer_Type_F16, PJRT_Buffer_Type_BF16, PJRT_Buffer_Type_F32,
       PJRT_Buffer_Type_F64,  PJRT_Buffer_Type_C64, PJRT_Buffer_Type_C128};
   const std::array<uint8_t, 6 * 16> bytes = {1, 0, 1, 1, 0, 1, 1};
@@ -350,8 +350,8 @@ TEST_F(BufferTest, Uninitialized) {
 }
 
 TEST_F(BufferTest, LayoutIsRowMajor) {
-  auto* ext = reinterpret_cast<const PJRT_Layouts_Extension*>(
-      extension(PJRT_Extension_Type_Layouts));
+  auto* ext =
+      reinterpret_cast<const PJRT_Layouts_Extension*>(extension(PJRT_Extension_Type_Layouts));
   ASSERT_NE(ext, nullptr);
   const std::array<int64_t, 3> dims = {2, 3, 4};
   WALK_ARGS(Layouts_PJRT_Client_GetDefaultLayout, args);

@@ -84,8 +84,7 @@ TEST_F(Client, LookupDevice) {
     args.id = bad;
     const Outcome outcome = WALK_CALL(Client_LookupDevice, args);
     EXPECT_EQ(outcome, PJRT_Error_Code_INVALID_ARGUMENT);
-    EXPECT_EQ(outcome.message,
-              "No matching device found for device_id " + std::to_string(bad));
+    EXPECT_EQ(outcome.message, "No matching device found for device_id " + std::to_string(bad));
   }
 }
 
@@ -114,8 +113,7 @@ TEST_F(Client, DefaultDeviceAssignment) {
   EXPECT_EQ(std::set<int>(ids.begin(), ids.end()).size(), ids.size());
   EXPECT_EQ(std::count(ids.begin(), ids.end(), -1), 0);
   args.default_assignment_size = ids.size() - 1;
-  EXPECT_EQ(WALK_CALL(Client_DefaultDeviceAssignment, args),
-            PJRT_Error_Code_FAILED_PRECONDITION);
+  EXPECT_EQ(WALK_CALL(Client_DefaultDeviceAssignment, args), PJRT_Error_Code_FAILED_PRECONDITION);
 }
 
 TEST_F(Client, DeviceFacts) {

@@ -81,8 +81,7 @@ TEST_F(ExecutableTest, DamagedPrograms) {
               PJRT_Error_Code_OK);
   }
   for (const std::string_view options : {"\x1a", "\x1a\x7f", "\xff\xff\xff\xff\xff", "\x07"}) {
-    EXPECT_EQ(compile(kAddBytecode, "mlir", options, executable),
-              PJRT_Error_Code_INVALID_ARGUMENT);
+    EXPECT_EQ(compile(kAddBytecode, "mlir", options, executable), PJRT_Error_Code_INVALID_ARGUMENT);
   }
 }
 
@@ -137,8 +136,8 @@ TEST_F(ExecutableTest, WritesOnlyInsideTheCallersStruct) {
   PJRT_Executable* executable = unloaded(loaded);
   WALK_ARGS(Executable_GetCompiledMemoryStats, stats);
   stats.executable = executable;
-  stats.struct_size = offsetof(PJRT_Executable_GetCompiledMemoryStats_Args,
-                               host_generated_code_size_in_bytes);
+  stats.struct_size =
+      offsetof(PJRT_Executable_GetCompiledMemoryStats_Args, host_generated_code_size_in_bytes);
   stats.host_generated_code_size_in_bytes = 77;
   stats.peak_memory_in_bytes = 77;
   WALK_OK(Executable_GetCompiledMemoryStats, stats);
@@ -176,15 +175,15 @@ TEST_F(ExecutableTest, LoadedFacts) {
 TEST_F(ExecutableTest, ShardingsAndLayouts) {
   PJRT_LoadedExecutable* loaded = compileAdd();
   PJRT_Executable* executable = unloaded(loaded);
-  auto* shardings = reinterpret_cast<const PJRT_Shardings_Extension*>(
-      extension(PJRT_Extension_Type_Shardings));
+  auto* shardings =
+      reinterpret_cast<const PJRT_Shardings_Extension*>(extension(PJRT_Extension_Type_Shardings));
   ASSERT_NE(shardings, nullptr);
   WALK_ARGS(Shardings_PJRT_Executable_OutputShardings, out);
   out.executable = executable;
   EXPECT_EQ(take(shardings->PJRT_Shardings_PJRT_Executable_OutputShardings(&out)),
             PJRT_Error_Code_OK);
-  auto* layouts = reinterpret_cast<const PJRT_Layouts_Extension*>(
-      extension(PJRT_Extension_Type_Layouts));
+  auto* layouts =
+      reinterpret_cast<const PJRT_Layouts_Extension*>(extension(PJRT_Extension_Type_Layouts));
   ASSERT_NE(layouts, nullptr);
   WALK_ARGS(Layouts_PJRT_Executable_GetParameterLayouts, in);
   in.executable = executable;

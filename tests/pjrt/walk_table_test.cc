@@ -20,9 +20,11 @@ struct Row {
 };
 
 template <class Args>
-Row makeRow(const char* name, Kind kind, bool has_self, size_t needs,
-            PJRT_Error* (*entry)(Args*)) {
-  return {name, kind, has_self, needs,
+Row makeRow(const char* name, Kind kind, bool has_self, size_t needs, PJRT_Error* (*entry)(Args*)) {
+  return {name,
+          kind,
+          has_self,
+          needs,
           [entry](size_t struct_size) {
             auto args = blank<Args>(struct_size);
             return entry(&args);
@@ -32,14 +34,13 @@ Row makeRow(const char* name, Kind kind, bool has_self, size_t needs,
 
 std::vector<Row> rows() {
   std::vector<Row> list;
-#define PJRT_ENTRY(index, name, since, self, needs)                             \
-  list.push_back(makeRow("PJRT_" #name, Kind::entry,                            \
-                         std::string_view(#self) != "struct_size",              \
-                         offsetof(PJRT_##name##_Args, needs) +                  \
-                             sizeof(PJRT_##name##_Args::needs), api().PJRT_##name));
-#define PJRT_STUB(index, name, since)                                           \
-  list.push_back(makeRow("PJRT_" #name, Kind::stub, false,                      \
-                         PJRT_##name##_Args_STRUCT_SIZE, api().PJRT_##name));
+#define PJRT_ENTRY(index, name, since, self, needs)                                               \
+  list.push_back(makeRow("PJRT_" #name, Kind::entry, std::string_view(#self) != "struct_size",    \
+                         offsetof(PJRT_##name##_Args, needs) + sizeof(PJRT_##name##_Args::needs), \
+                         api().PJRT_##name));
+#define PJRT_STUB(index, name, since)                                                      \
+  list.push_back(makeRow("PJRT_" #name, Kind::stub, false, PJRT_##name##_Args_STRUCT_SIZE, \
+                         api().PJRT_##name));
 #include "pjrt/api.def"
   return list;
 }

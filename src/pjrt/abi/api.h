@@ -16,17 +16,17 @@
 struct PJRT_Api {
   PJRT_HEAD;
   PJRT_Api_Version pjrt_api_version;
-#define PJRT_VOID(index, name, since) void (*PJRT_##name)(PJRT_##name##_Args* args);
+#define PJRT_VOID(index, name, since) void (*PJRT_##name)(PJRT_##name##_Args * args);
 #define PJRT_ENTRY(index, name, since, self, needs) \
-  PJRT_Error* (*PJRT_##name)(PJRT_##name##_Args* args);
-#define PJRT_STUB(index, name, since) PJRT_Error* (*PJRT_##name)(PJRT_##name##_Args* args);
+  PJRT_Error* (*PJRT_##name)(PJRT_##name##_Args * args);
+#define PJRT_STUB(index, name, since) PJRT_Error* (*PJRT_##name)(PJRT_##name##_Args * args);
 #include "pjrt/api.def"
 };
 PJRT_SIZE(PJRT_Api, PJRT_TopologyDescription_GetMemorySpaceKindIds);
 
 // A row out of place in api.def would shift every entry behind it.
-#define PJRT_ROW(index, name)                                                             \
-  static_assert(offsetof(PJRT_Api, PJRT_##name) ==                                        \
+#define PJRT_ROW(index, name)                      \
+  static_assert(offsetof(PJRT_Api, PJRT_##name) == \
                 offsetof(PJRT_Api, PJRT_Error_Destroy) + (index) * sizeof(void (*)()))
 #define PJRT_VOID(index, name, since) PJRT_ROW(index, name);
 #define PJRT_ENTRY(index, name, since, self, needs) PJRT_ROW(index, name);

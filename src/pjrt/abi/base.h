@@ -11,7 +11,7 @@ inline constexpr int PJRT_API_MAJOR = 0;
 inline constexpr int PJRT_API_MINOR = 112;  // what we promise; the structs know 0.114's fields
 
 // PJRT counts a struct up to the end of its last field, without the padding behind it.
-#define PJRT_SIZE(S, last_field)                                                       \
+#define PJRT_SIZE(S, last_field)                                                             \
   inline constexpr size_t S##_STRUCT_SIZE = offsetof(S, last_field) + sizeof(S::last_field); \
   static_assert((S##_STRUCT_SIZE + alignof(S) - 1) / alignof(S) * alignof(S) == sizeof(S))
 

@@ -20,7 +20,7 @@ struct PJRT_Buffer_Dimensions_Args {
   PJRT_HEAD;
   PJRT_Buffer* buffer;
   const int64_t* dims;  // out
-  size_t num_dims;  // out
+  size_t num_dims;      // out
 };
 PJRT_SIZE(PJRT_Buffer_Dimensions_Args, num_dims);
 
@@ -28,7 +28,7 @@ struct PJRT_Buffer_UnpaddedDimensions_Args {
   PJRT_HEAD;
   PJRT_Buffer* buffer;
   const int64_t* unpadded_dims;  // out
-  size_t num_dims;  // out
+  size_t num_dims;               // out
 };
 PJRT_SIZE(PJRT_Buffer_UnpaddedDimensions_Args, num_dims);
 
@@ -36,7 +36,7 @@ struct PJRT_Buffer_DynamicDimensionIndices_Args {
   PJRT_HEAD;
   PJRT_Buffer* buffer;
   const size_t* dynamic_dim_indices;  // out
-  size_t num_dynamic_dims;  // out
+  size_t num_dynamic_dims;            // out
 };
 PJRT_SIZE(PJRT_Buffer_DynamicDimensionIndices_Args, num_dynamic_dims);
 
@@ -53,8 +53,8 @@ struct PJRT_Buffer_ToHostBuffer_Args {
   PJRT_HEAD;
   PJRT_Buffer* src;
   PJRT_Buffer_MemoryLayout* host_layout;
-  void* dst;  // out
-  size_t dst_size;  // in; out where dst is null
+  void* dst;          // out
+  size_t dst_size;    // in; out where dst is null
   PJRT_Event* event;  // out
 };
 PJRT_SIZE(PJRT_Buffer_ToHostBuffer_Args, event);
@@ -105,8 +105,8 @@ struct PJRT_Buffer_CopyRawToHostFuture_Args {
   PJRT_Buffer* buffer;
   int64_t offset;
   int64_t transfer_size;
-  PJRT_Event* event;  // out
-  void* callback_data;  // out
+  PJRT_Event* event;                                                                   // out
+  void* callback_data;                                                                 // out
   void (*future_ready_callback)(PJRT_Buffer_CopyRawToHostFuture_Callback_Args* args);  // out
 };
 PJRT_SIZE(PJRT_Buffer_CopyRawToHostFuture_Args, future_ready_callback);
@@ -205,7 +205,7 @@ PJRT_SIZE(PJRT_Buffer_DonateWithControlDependency_Callback_Args, error_message_s
 struct PJRT_Buffer_DonateWithControlDependency_Args {
   PJRT_HEAD;
   PJRT_Buffer* buffer;
-  void* callback_data;  // out
+  void* callback_data;                // out
   void (*dependency_ready_callback)(  // out
       PJRT_Buffer_DonateWithControlDependency_Callback_Args* args);
   PJRT_Buffer* out_buffer;  // out

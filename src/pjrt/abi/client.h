@@ -11,8 +11,8 @@ struct PJRT_KeyValueGetCallback_Args {
   int timeout_in_ms;
   PJRT_CallbackError* callback_error;
   void* user_arg;
-  char* value;  // out
-  size_t value_size;  // out
+  char* value;                                                   // out
+  size_t value_size;                                             // out
   PJRT_KeyValueGetCallback_ValueDeleter value_deleter_callback;  // out
 };
 PJRT_SIZE(PJRT_KeyValueGetCallback_Args, value_deleter_callback);
@@ -26,8 +26,8 @@ struct PJRT_KeyValueTryGetCallback_Args {
   size_t key_size;
   PJRT_CallbackError* callback_error;
   void* user_arg;
-  char* value;  // out
-  size_t value_size;  // out
+  char* value;                                                      // out
+  size_t value_size;                                                // out
   PJRT_KeyValueTryGetCallback_ValueDeleter value_deleter_callback;  // out
 };
 PJRT_SIZE(PJRT_KeyValueTryGetCallback_Args, value_deleter_callback);
@@ -103,7 +103,7 @@ struct PJRT_Client_Devices_Args {
   PJRT_HEAD;
   PJRT_Client* client;
   PJRT_Device* const* devices;  // out
-  size_t num_devices;  // out
+  size_t num_devices;           // out
 };
 PJRT_SIZE(PJRT_Client_Devices_Args, num_devices);
 
@@ -111,7 +111,7 @@ struct PJRT_Client_AddressableDevices_Args {
   PJRT_HEAD;
   PJRT_Client* client;
   PJRT_Device* const* addressable_devices;  // out
-  size_t num_addressable_devices;  // out
+  size_t num_addressable_devices;           // out
 };
 PJRT_SIZE(PJRT_Client_AddressableDevices_Args, num_addressable_devices);
 
@@ -135,7 +135,7 @@ struct PJRT_Client_AddressableMemories_Args {
   PJRT_HEAD;
   PJRT_Client* client;
   PJRT_Memory* const* addressable_memories;  // out
-  size_t num_addressable_memories;  // out
+  size_t num_addressable_memories;           // out
 };
 PJRT_SIZE(PJRT_Client_AddressableMemories_Args, num_addressable_memories);
 

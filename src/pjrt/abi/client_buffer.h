@@ -30,7 +30,7 @@ struct PJRT_Client_BufferFromHostBuffer_Args {
   PJRT_Memory* memory;
   PJRT_Buffer_MemoryLayout* device_layout;
   PJRT_Event* done_with_host_buffer;  // out
-  PJRT_Buffer* buffer;  // out
+  PJRT_Buffer* buffer;                // out
 };
 PJRT_SIZE(PJRT_Client_BufferFromHostBuffer_Args, buffer);
 
@@ -76,7 +76,7 @@ struct PJRT_Client_CreateErrorBuffer_Args {
   PJRT_Buffer_Type shape_element_type;
   PJRT_Buffer_MemoryLayout* shape_layout;
   PJRT_Memory* memory;
-  PJRT_Buffer* buffer;  // out
+  PJRT_Buffer* buffer;             // out
   const PJRT_NamedValue* payload;  // after 0.112
   size_t num_payload;
 };
@@ -90,7 +90,7 @@ struct PJRT_Client_CreateAliasBuffer_Args {
   size_t shape_num_dims;
   PJRT_Buffer_Type shape_element_type;
   PJRT_Buffer_MemoryLayout* shape_layout;
-  PJRT_Buffer* alias_buffer;  // out
+  PJRT_Buffer* alias_buffer;                                 // out
   PJRT_FulfillAliasBufferCallback* fulfill_alias_buffer_cb;  // out
 };
 PJRT_SIZE(PJRT_Client_CreateAliasBuffer_Args, fulfill_alias_buffer_cb);

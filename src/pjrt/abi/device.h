@@ -19,7 +19,7 @@ PJRT_SIZE(PJRT_DeviceDescription_ProcessIndex_Args, process_index);
 struct PJRT_DeviceDescription_Attributes_Args {
   PJRT_HEAD;
   PJRT_DeviceDescription* device_description;
-  size_t num_attributes;  // out
+  size_t num_attributes;              // out
   const PJRT_NamedValue* attributes;  // out
 };
 PJRT_SIZE(PJRT_DeviceDescription_Attributes_Args, attributes);
@@ -73,7 +73,7 @@ struct PJRT_Device_AddressableMemories_Args {
   PJRT_HEAD;
   PJRT_Device* device;
   PJRT_Memory* const* memories;  // out
-  size_t num_memories;  // out
+  size_t num_memories;           // out
 };
 PJRT_SIZE(PJRT_Device_AddressableMemories_Args, num_memories);
 
@@ -88,29 +88,29 @@ PJRT_SIZE(PJRT_Device_DefaultMemory_Args, memory);
 struct PJRT_Device_MemoryStats_Args {
   PJRT_HEAD;
   PJRT_Device* device;
-  int64_t bytes_in_use;  // out; out, as all that follow
-  int64_t peak_bytes_in_use;  // out
-  bool peak_bytes_in_use_is_set;  // out
-  int64_t num_allocs;  // out
-  bool num_allocs_is_set;  // out
-  int64_t largest_alloc_size;  // out
-  bool largest_alloc_size_is_set;  // out
-  int64_t bytes_limit;  // out
-  bool bytes_limit_is_set;  // out
-  int64_t bytes_reserved;  // out
-  bool bytes_reserved_is_set;  // out
-  int64_t peak_bytes_reserved;  // out
-  bool peak_bytes_reserved_is_set;  // out
-  int64_t bytes_reservable_limit;  // out
-  bool bytes_reservable_limit_is_set;  // out
-  int64_t largest_free_block_bytes;  // out
+  int64_t bytes_in_use;                  // out; out, as all that follow
+  int64_t peak_bytes_in_use;             // out
+  bool peak_bytes_in_use_is_set;         // out
+  int64_t num_allocs;                    // out
+  bool num_allocs_is_set;                // out
+  int64_t largest_alloc_size;            // out
+  bool largest_alloc_size_is_set;        // out
+  int64_t bytes_limit;                   // out
+  bool bytes_limit_is_set;               // out
+  int64_t bytes_reserved;                // out
+  bool bytes_reserved_is_set;            // out
+  int64_t peak_bytes_reserved;           // out
+  bool peak_bytes_reserved_is_set;       // out
+  int64_t bytes_reservable_limit;        // out
+  bool bytes_reservable_limit_is_set;    // out
+  int64_t largest_free_block_bytes;      // out
   bool largest_free_block_bytes_is_set;  // out
-  int64_t pool_bytes;  // out
-  bool pool_bytes_is_set;  // out
-  int64_t peak_pool_bytes;  // out
-  bool peak_pool_bytes_is_set;  // out
-  int64_t peak_allocated_bytes;  // out; out; since 0.113
-  bool peak_allocated_bytes_is_set;  // out
+  int64_t pool_bytes;                    // out
+  bool pool_bytes_is_set;                // out
+  int64_t peak_pool_bytes;               // out
+  bool peak_pool_bytes_is_set;           // out
+  int64_t peak_allocated_bytes;          // out; out; since 0.113
+  bool peak_allocated_bytes_is_set;      // out
 };
 PJRT_SIZE(PJRT_Device_MemoryStats_Args, peak_allocated_bytes_is_set);
 
@@ -127,7 +127,7 @@ struct PJRT_Device_PoisonExecution_Args {
   PJRT_Error_Code error_code;
   const char* error_message;
   size_t error_message_size;
-  bool poisoned;  // out
+  bool poisoned;                   // out
   const PJRT_NamedValue* payload;  // after 0.112
   size_t num_payload;
 };
@@ -139,9 +139,9 @@ struct PJRT_Device_Attributes;
 struct PJRT_Device_GetAttributes_Args {
   PJRT_HEAD;
   PJRT_Device* device;
-  const PJRT_NamedValue* attributes;  // out
-  size_t num_attributes;  // out
-  PJRT_Device_Attributes* device_attributes;  // out
+  const PJRT_NamedValue* attributes;                                      // out
+  size_t num_attributes;                                                  // out
+  PJRT_Device_Attributes* device_attributes;                              // out
   void (*attributes_deleter)(PJRT_Device_Attributes* device_attributes);  // out
 };
 PJRT_SIZE(PJRT_Device_GetAttributes_Args, attributes_deleter);

@@ -67,7 +67,7 @@ PJRT_SIZE(PJRT_Executable_Fingerprint_Args, executable_fingerprint_size);
 struct PJRT_Executable_GetCostAnalysis_Args {
   PJRT_HEAD;
   PJRT_Executable* executable;
-  size_t num_properties;  // out
+  size_t num_properties;              // out
   const PJRT_NamedValue* properties;  // out
 };
 PJRT_SIZE(PJRT_Executable_GetCostAnalysis_Args, properties);
@@ -75,21 +75,21 @@ PJRT_SIZE(PJRT_Executable_GetCostAnalysis_Args, properties);
 struct PJRT_Executable_GetCompiledMemoryStats_Args {
   PJRT_HEAD;
   PJRT_Executable* executable;
-  int64_t generated_code_size_in_bytes;  // out; out, as all that follow
-  int64_t argument_size_in_bytes;  // out
-  int64_t output_size_in_bytes;  // out
-  int64_t alias_size_in_bytes;  // out
-  int64_t temp_size_in_bytes;  // out
+  int64_t generated_code_size_in_bytes;       // out; out, as all that follow
+  int64_t argument_size_in_bytes;             // out
+  int64_t output_size_in_bytes;               // out
+  int64_t alias_size_in_bytes;                // out
+  int64_t temp_size_in_bytes;                 // out
   int64_t host_generated_code_size_in_bytes;  // out
-  int64_t host_argument_size_in_bytes;  // out
-  int64_t host_output_size_in_bytes;  // out
-  int64_t host_alias_size_in_bytes;  // out
-  int64_t host_temp_size_in_bytes;  // out
-  int64_t peak_memory_in_bytes;  // out
-  int64_t total_size_in_bytes;  // out
-  int64_t total_allocation_bytes;  // out
-  int64_t indefinite_allocations;  // out
-  int64_t peak_unpadded_heap_bytes;  // out
+  int64_t host_argument_size_in_bytes;        // out
+  int64_t host_output_size_in_bytes;          // out
+  int64_t host_alias_size_in_bytes;           // out
+  int64_t host_temp_size_in_bytes;            // out
+  int64_t peak_memory_in_bytes;               // out
+  int64_t total_size_in_bytes;                // out
+  int64_t total_allocation_bytes;             // out
+  int64_t indefinite_allocations;             // out
+  int64_t peak_unpadded_heap_bytes;           // out
 };
 PJRT_SIZE(PJRT_Executable_GetCompiledMemoryStats_Args, peak_unpadded_heap_bytes);
 
@@ -97,7 +97,7 @@ struct PJRT_Executable_OutputElementTypes_Args {
   PJRT_HEAD;
   PJRT_Executable* executable;
   PJRT_Buffer_Type* output_types;  // out
-  size_t num_output_types;  // out
+  size_t num_output_types;         // out
 };
 PJRT_SIZE(PJRT_Executable_OutputElementTypes_Args, num_output_types);
 
@@ -106,7 +106,7 @@ struct PJRT_Executable_OutputDimensions_Args {
   PJRT_HEAD;
   PJRT_Executable* executable;
   size_t num_outputs;
-  const int64_t* dims;  // out
+  const int64_t* dims;      // out
   const size_t* dim_sizes;  // out
 };
 PJRT_SIZE(PJRT_Executable_OutputDimensions_Args, dim_sizes);
@@ -135,7 +135,7 @@ struct PJRT_Executable_Serialize_Args {
   const char* serialized_bytes;  // out
   size_t serialized_bytes_size;  // out
   PJRT_SerializedExecutable* serialized_executable;
-  void (*serialized_executable_deleter)( PJRT_SerializedExecutable* exec);  // out
+  void (*serialized_executable_deleter)(PJRT_SerializedExecutable* exec);  // out
 };
 PJRT_SIZE(PJRT_Executable_Serialize_Args, serialized_executable_deleter);
 
@@ -145,6 +145,6 @@ struct PJRT_Executable_GetCompileOptions_Args {
   const char* serialized_bytes;  // out
   size_t serialized_bytes_size;  // out
   PJRT_SerializedCompileOptions* serialized_compile_options;
-  void (*serialized_compile_options_deleter)( PJRT_SerializedCompileOptions* options);  // out
+  void (*serialized_compile_options_deleter)(PJRT_SerializedCompileOptions* options);  // out
 };
 PJRT_SIZE(PJRT_Executable_GetCompileOptions_Args, serialized_compile_options_deleter);

@@ -20,11 +20,10 @@ struct PJRT_Chunk;
 using PJRT_SendCallback = PJRT_Error* (*)(PJRT_Chunk* chunk, PJRT_CallbackError* callback_error,
                                           size_t total_size_in_bytes, bool done, void* user_arg);
 using PJRT_RecvCallback = void (*)(PJRT_CopyToDeviceStream* stream, void* user_arg);
-using PJRT_HloOutputCallback = void (*)(int64_t replica_id, int64_t partition_id,
-                                        const void* data, const int64_t* shape_dims,
-                                        size_t shape_num_dims,
-                                        PJRT_Buffer_Type shape_element_type,
-                                        int64_t operand_index, void* user_arg);
+using PJRT_HloOutputCallback = void (*)(int64_t replica_id, int64_t partition_id, const void* data,
+                                        const int64_t* shape_dims, size_t shape_num_dims,
+                                        PJRT_Buffer_Type shape_element_type, int64_t operand_index,
+                                        void* user_arg);
 
 struct PJRT_SendCallbackInfo {
   int64_t channel_id;
@@ -79,7 +78,7 @@ struct PJRT_LoadedExecutable_Execute_Args {
   PJRT_Buffer* const* const* argument_lists;
   size_t num_devices;
   size_t num_args;
-  PJRT_Buffer** const* output_lists;  // out
+  PJRT_Buffer** const* output_lists;    // out
   PJRT_Event** device_complete_events;  // out
   PJRT_Device* execute_device;
 };

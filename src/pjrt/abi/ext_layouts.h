@@ -15,9 +15,9 @@ PJRT_SIZE(PJRT_Layouts_MemoryLayout_Destroy_Args, layout);
 struct PJRT_Layouts_MemoryLayout_Serialize_Args {
   PJRT_HEAD;
   PJRT_Layouts_MemoryLayout* layout;
-  const char* serialized_bytes;  // out
-  size_t serialized_bytes_size;  // out
-  PJRT_Layouts_SerializedLayout* serialized_layout;  // out
+  const char* serialized_bytes;                                                // out
+  size_t serialized_bytes_size;                                                // out
+  PJRT_Layouts_SerializedLayout* serialized_layout;                            // out
   void (*serialized_layout_deleter)(PJRT_Layouts_SerializedLayout* s_layout);  // out
 };
 PJRT_SIZE(PJRT_Layouts_MemoryLayout_Serialize_Args, serialized_layout_deleter);
@@ -54,7 +54,7 @@ PJRT_SIZE(PJRT_Layouts_PJRT_Topology_GetDefaultLayout_Args, layout);
 struct PJRT_Layouts_PJRT_Executable_GetOutputLayouts_Args {
   PJRT_HEAD;
   PJRT_Executable* executable;
-  size_t num_outputs;  // out
+  size_t num_outputs;                   // out
   PJRT_Layouts_MemoryLayout** layouts;  // out
 };
 PJRT_SIZE(PJRT_Layouts_PJRT_Executable_GetOutputLayouts_Args, layouts);
@@ -62,12 +62,12 @@ PJRT_SIZE(PJRT_Layouts_PJRT_Executable_GetOutputLayouts_Args, layouts);
 struct PJRT_Layouts_PJRT_Executable_GetParameterLayouts_Args {
   PJRT_HEAD;
   PJRT_Executable* executable;
-  size_t num_parameters;  // out
+  size_t num_parameters;                // out
   PJRT_Layouts_MemoryLayout** layouts;  // out
 };
 PJRT_SIZE(PJRT_Layouts_PJRT_Executable_GetParameterLayouts_Args, layouts);
 
-#define PJRT_LAYOUTS_FUNCTION(name) PJRT_Error* (*PJRT_##name)(PJRT_##name##_Args* args)
+#define PJRT_LAYOUTS_FUNCTION(name) PJRT_Error* (*PJRT_##name)(PJRT_##name##_Args * args)
 
 struct PJRT_Layouts_Extension {
   PJRT_Extension_Base base;

@@ -8,8 +8,8 @@ struct PJRT_DeviceDescription_MemoryDescriptions_Args {
   PJRT_HEAD;
   PJRT_DeviceDescription* device_description;
   const PJRT_MemoryDescription* const* memory_descriptions;  // out
-  size_t num_memory_descriptions;  // out
-  size_t default_memory_index;  // out; SIZE_MAX: none
+  size_t num_memory_descriptions;                            // out
+  size_t default_memory_index;                               // out; SIZE_MAX: none
 };
 PJRT_SIZE(PJRT_DeviceDescription_MemoryDescriptions_Args, default_memory_index);
 
@@ -18,7 +18,7 @@ struct PJRT_MemoryDescription_Kind_Args {
   const PJRT_MemoryDescription* memory_description;
   const char* kind;  // out
   size_t kind_size;  // out
-  int kind_id;  // out
+  int kind_id;       // out
 };
 PJRT_SIZE(PJRT_MemoryDescription_Kind_Args, kind_id);
 

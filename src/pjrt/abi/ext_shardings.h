@@ -5,7 +5,7 @@
 struct PJRT_Shardings_PJRT_Executable_ParameterShardings_Args {
   PJRT_HEAD;
   PJRT_Executable* executable;
-  size_t num_parameters;  // out
+  size_t num_parameters;         // out
   const char* const* shardings;  // out
   const size_t* sharding_sizes;  // out
 };
@@ -14,7 +14,7 @@ PJRT_SIZE(PJRT_Shardings_PJRT_Executable_ParameterShardings_Args, sharding_sizes
 struct PJRT_Shardings_PJRT_Executable_OutputShardings_Args {
   PJRT_HEAD;
   PJRT_Executable* executable;
-  size_t num_outputs;  // out
+  size_t num_outputs;            // out
   const char* const* shardings;  // out
   const size_t* sharding_sizes;  // out
 };

@@ -38,7 +38,7 @@ struct PJRT_LoadedExecutable_AddressableDevices_Args {
   PJRT_HEAD;
   PJRT_LoadedExecutable* executable;
   PJRT_Device* const* addressable_devices;  // out
-  size_t num_addressable_devices;  // out
+  size_t num_addressable_devices;           // out
 };
 PJRT_SIZE(PJRT_LoadedExecutable_AddressableDevices_Args, num_addressable_devices);
 
@@ -46,7 +46,7 @@ struct PJRT_LoadedExecutable_AddressableDeviceLogicalIds_Args {
   PJRT_HEAD;
   PJRT_LoadedExecutable* executable;
   PJRT_LogicalDeviceIds* addressable_device_logical_ids;  // out
-  size_t num_addressable_device_logical_ids;  // out
+  size_t num_addressable_device_logical_ids;              // out
 };
 PJRT_SIZE(PJRT_LoadedExecutable_AddressableDeviceLogicalIds_Args,
           num_addressable_device_logical_ids);

@@ -8,8 +8,7 @@ struct PJRT_Memory_FunctionTable {
   PJRT_HEAD;
   size_t instance_struct_size;
   void* (*get_user_data)(PJRT_Memory* memory, const void* key);
-  void (*set_user_data)(PJRT_Memory* memory, const void* key, void* data,
-                        void (*dtor)(void*));
+  void (*set_user_data)(PJRT_Memory* memory, const void* key, void* data, void (*dtor)(void*));
 };
 PJRT_SIZE(PJRT_Memory_FunctionTable, set_user_data);
 
@@ -60,6 +59,6 @@ struct PJRT_Memory_AddressableByDevices_Args {
   PJRT_HEAD;
   PJRT_Memory* memory;
   PJRT_Device* const* devices;  // out
-  size_t num_devices;  // out
+  size_t num_devices;           // out
 };
 PJRT_SIZE(PJRT_Memory_AddressableByDevices_Args, num_devices);

@@ -10,6 +10,6 @@ PJRT_SIZE(PJRT_Plugin_Initialize_Args, extension_start);
 struct PJRT_Plugin_Attributes_Args {
   PJRT_HEAD;
   const PJRT_NamedValue* attributes;  // out
-  size_t num_attributes;  // out
+  size_t num_attributes;              // out
 };
 PJRT_SIZE(PJRT_Plugin_Attributes_Args, num_attributes);

@@ -42,17 +42,17 @@ struct PJRT_TopologyDescription_GetDeviceDescriptions_Args {
   PJRT_HEAD;
   const PJRT_TopologyDescription* topology;
   PJRT_DeviceDescription* const* descriptions;  // out
-  size_t num_descriptions;  // out
+  size_t num_descriptions;                      // out
 };
 PJRT_SIZE(PJRT_TopologyDescription_GetDeviceDescriptions_Args, num_descriptions);
 
 struct PJRT_TopologyDescription_Serialize_Args {
   PJRT_HEAD;
   PJRT_TopologyDescription* topology;
-  const char* serialized_bytes;  // out
-  size_t serialized_bytes_size;  // out
-  PJRT_SerializedTopology* serialized_topology;  // out
-  void (*serialized_topology_deleter)( PJRT_SerializedTopology* serialized_topology);  // out
+  const char* serialized_bytes;                                                       // out
+  size_t serialized_bytes_size;                                                       // out
+  PJRT_SerializedTopology* serialized_topology;                                       // out
+  void (*serialized_topology_deleter)(PJRT_SerializedTopology* serialized_topology);  // out
 };
 PJRT_SIZE(PJRT_TopologyDescription_Serialize_Args, serialized_topology_deleter);
 
@@ -68,7 +68,7 @@ struct PJRT_TopologyDescription_Attributes_Args {
   PJRT_HEAD;
   PJRT_TopologyDescription* topology;
   const PJRT_NamedValue* attributes;  // out
-  size_t num_attributes;  // out
+  size_t num_attributes;              // out
 };
 PJRT_SIZE(PJRT_TopologyDescription_Attributes_Args, num_attributes);
 
@@ -87,12 +87,11 @@ struct PJRT_TopologyDescription_MakeCanonicalShapeForMemorySpace_Args {
   size_t num_dims;
   PJRT_Buffer_Type element_type;
   const PJRT_Buffer_MemoryLayout* layout;
-  const char* serialized_shape;  // out
-  size_t serialized_shape_size;  // out
+  const char* serialized_shape;                   // out
+  size_t serialized_shape_size;                   // out
   void (*serialized_shape_deleter)(const char*);  // out
 };
-PJRT_SIZE(PJRT_TopologyDescription_MakeCanonicalShapeForMemorySpace_Args,
-          serialized_shape_deleter);
+PJRT_SIZE(PJRT_TopologyDescription_MakeCanonicalShapeForMemorySpace_Args, serialized_shape_deleter);
 
 struct PJRT_TopologyDescription_GetMemorySpaceKindIds_Args {
   PJRT_HEAD;

@@ -118,8 +118,11 @@ TEST(OpSharding, Bytes) {
 
 TEST(NamedValues, RoundTrip) {
   const std::map<std::string, NamedValue> values = {
-      {"a", std::string("text")}, {"b", int64_t{7}},  {"c", std::vector<int64_t>{1, 2}},
-      {"d", 0.5f},                {"e", true},
+      {"a", std::string("text")},
+      {"b", int64_t{7}},
+      {"c", std::vector<int64_t>{1, 2}},
+      {"d", 0.5f},
+      {"e", true},
   };
   const Attributes attributes(values);
   const auto read = readNamedValues(attributes.data(), attributes.size());

@@ -1,0 +1,169 @@
+#include "runtime/buffer.h"
+
+#include "pjrt/element_type.h"
+#include "pjrt/entry.h"
+#include "pjrt/handles.h"
+#include "pjrt/layout.h"
+
+namespace tercel::pjrt {
+namespace {
+
+runtime::Buffer& unwrap(PJRT_Buffer* buffer) { return *buffer->buffer; }
+
+// Row-major order for every rank that occurs, alive for good: a layout's caller may keep it.
+const int64_t* rowMajorOrderOf(size_t rank) {
+  static constexpr size_t kRanks = 64;
+  static const auto descending = [] {
+    std::array<int64_t, kRanks> list;
+    for (size_t i = 0; i < kRanks; ++i) list[i] = static_cast<int64_t>(kRanks - 1 - i);
+    return list;
+  }();
+  return rank <= kRanks ? descending.data() + (kRanks - rank) : nullptr;
+}
+
+}  // namespace
+
+Status Buffer_Destroy(PJRT_Buffer_Destroy_Args& args) {
+  delete args.buffer;
+  return {};
+}
+
+Status Buffer_ElementType(PJRT_Buffer_ElementType_Args& args) {
+  args.type = wrap(unwrap(args.buffer).shape().dtype);
+  return {};
+}
+
+Status Buffer_Dimensions(PJRT_Buffer_Dimensions_Args& args) {
+  const Dims& dims = unwrap(args.buffer).shape().dims;
+  args.dims = dims.data();
+  args.num_dims = dims.size();
+  return {};
+}
+
+Status Buffer_UnpaddedDimensions(PJRT_Buffer_UnpaddedDimensions_Args& args) {
+  const Dims& dims = unwrap(args.buffer).shape().dims;
+  args.unpadded_dims = dims.data();
+  args.num_dims = dims.size();
+  return {};
+}
+
+Status Buffer_DynamicDimensionIndices(PJRT_Buffer_DynamicDimensionIndices_Args& args) {
+  args.dynamic_dim_indices = nullptr;
+  args.num_dynamic_dims = 0;
+  return {};
+}
+
+Status Buffer_GetMemoryLayout(PJRT_Buffer_GetMemoryLayout_Args& args) {
+  const size_t rank = unwrap(args.buffer).shape().dims.size();
+  const int64_t* order = rowMajorOrderOf(rank);
+  if (!order) return unimplemented("layouts of rank ", rank);
+  PJRT_Buffer_MemoryLayout& layout = args.layout;
+  layout.struct_size = PJRT_Buffer_MemoryLayout_STRUCT_SIZE;
+  layout.extension_start = nullptr;
+  layout.type = PJRT_Buffer_MemoryLayout_Type_Tiled;
+  layout.tiled = {PJRT_Buffer_MemoryLayout_Tiled_STRUCT_SIZE, nullptr, order, rank};
+  return {};
+}
+
+Status Buffer_OnDeviceSizeInBytes(PJRT_Buffer_OnDeviceSizeInBytes_Args& args) {
+  args.on_device_size_in_bytes = static_cast<size_t>(unwrap(args.buffer).bytes());
+  return {};
+}
+
+Status Buffer_Device(PJRT_Buffer_Device_Args& args) {
+  args.device = args.buffer->client->wrap(unwrap(args.buffer).device());
+  return {};
+}
+
+Status Buffer_Memory(PJRT_Buffer_Memory_Args& args) {
+  args.memory = args.buffer->client->wrap(unwrap(args.buffer).memory());
+  return {};
+}
+
+Status Buffer_IsOnCpu(PJRT_Buffer_IsOnCpu_Args& args) {
+  args.is_on_cpu = true;
+  return {};
+}
+
+Status Buffer_Delete(PJRT_Buffer_Delete_Args& args) {
+  unwrap(args.buffer).deleteData();
+  return {};
+}
+
+Status Buffer_IsDeleted(PJRT_Buffer_IsDeleted_Args& args) {
+  args.is_deleted = unwrap(args.buffer).isDeleted();
+  return {};
+}
+
+Status Buffer_ReadyEvent(PJRT_Buffer_ReadyEvent_Args& args) {
+  args.event = wrap(unwrap(args.buffer).ready());
+  return {};
+}
+
+Status Buffer_UnsafePointer(PJRT_Buffer_UnsafePointer_Args& args) {
+  TERCEL_ASSIGN(void* data, unwrap(args.buffer).data());
+  args.buffer_pointer = reinterpret_cast<uintptr_t>(data);
+  return {};
+}
+
+Status Buffer_OpaqueDeviceMemoryDataPointer(PJRT_Buffer_OpaqueDeviceMemoryDataPointer_Args& args) {
+  TERCEL_ASSIGN(args.device_memory_ptr, unwrap(args.buffer).data());
+  return {};
+}
+
+Status Buffer_IncreaseExternalReferenceCount(
+    PJRT_Buffer_IncreaseExternalReferenceCount_Args& args) {
+  return unwrap(args.buffer).increaseExternalReferences();
+}
+
+Status Buffer_DecreaseExternalReferenceCount(
+    PJRT_Buffer_DecreaseExternalReferenceCount_Args& args) {
+  return unwrap(args.buffer).decreaseExternalReferences();
+}
+
+Status Buffer_ToHostBuffer(PJRT_Buffer_ToHostBuffer_Args& args) {
+  const runtime::Buffer& buffer = unwrap(args.src);
+  TERCEL_TRY(checkRowMajor(args.host_layout, buffer.shape()));
+  if (!args.dst) {
+    args.dst_size = static_cast<size_t>(buffer.bytes());
+    args.event = nullptr;
+    return {};
+  }
+  TERCEL_ASSIGN(auto done, buffer.copyToHost(args.dst, static_cast<int64_t>(args.dst_size)));
+  args.event = wrap(std::move(done));
+  return {};
+}
+
+Status Buffer_CopyRawToHost(PJRT_Buffer_CopyRawToHost_Args& args) {
+  if (!args.dst && args.transfer_size != 0) return invalidArgument("dst is null");
+  TERCEL_ASSIGN(auto done,
+                unwrap(args.buffer).copyRawToHost(args.dst, args.offset, args.transfer_size));
+  args.event = wrap(std::move(done));
+  return {};
+}
+
+Status Buffer_CopyToDevice(PJRT_Buffer_CopyToDevice_Args& args) {
+  const ClientRef& client = args.buffer->client;
+  TERCEL_ASSIGN(runtime::Memory * memory, memoryOf(*client, nullptr, args.dst_device));
+  TERCEL_ASSIGN(auto copy, unwrap(args.buffer).copyTo(memory));
+  args.dst_buffer = wrap(client, std::move(copy));
+  return {};
+}
+
+Status Buffer_CopyToMemory(PJRT_Buffer_CopyToMemory_Args& args) {
+  const ClientRef& client = args.buffer->client;
+  TERCEL_ASSIGN(runtime::Memory * memory, memoryOf(*client, args.dst_memory, nullptr));
+  TERCEL_ASSIGN(auto copy, unwrap(args.buffer).copyTo(memory));
+  args.dst_buffer = wrap(client, std::move(copy));
+  return {};
+}
+
+Status Buffer_Bitcast(PJRT_Buffer_Bitcast_Args& args) {
+  TERCEL_ASSIGN(Shape shape, unwrapShape(args.element_type, args.dims, args.num_dims));
+  TERCEL_TRY(checkRowMajor(args.device_layout, shape));
+  TERCEL_ASSIGN(auto same, unwrap(args.buffer).bitcast(std::move(shape)));
+  args.out_buffer = wrap(args.buffer->client, std::move(same));
+  return {};
+}
+
+}  // namespace tercel::pjrt

@@ -1,0 +1,43 @@
+#include "pjrt/compile.h"
+
+#include <algorithm>
+#include <array>
+
+#include "compiler/ir/verifier.h"
+#include "compiler/stablehlo/reader.h"
+#include "pjrt/eval_runner.h"
+
+namespace tercel::pjrt {
+namespace {
+
+// The options that one program can have to itself.
+constexpr auto kPerProgram = std::to_array<std::string_view>({"dump", "eval", "check"});
+
+std::string textOf(const OptionValue& value) {
+  if (const auto* text = std::get_if<std::string>(&value)) return *text;
+  if (const auto* flag = std::get_if<bool>(&value)) return *flag ? "1" : "0";
+  if (const auto* number = std::get_if<int64_t>(&value)) return cat(*number);
+  return cat(std::get<double>(value));
+}
+
+}  // namespace
+
+Result<Compiled> compile(std::string_view code, const Options&) {
+  TERCEL_ASSIGN(ir::Module module,
+                stablehlo::readStablehlo(std::as_bytes(std::span(code.data(), code.size()))));
+  TERCEL_TRY(ir::verify(module));
+  program::Program program = signatureOf(module);
+  return Compiled{std::move(program), makeEvalRunner(std::move(module))};
+}
+
+Result<Options> withOverrides(Options options, const CompileOptions& given) {
+  for (const auto& [name, value] : given.overrides) {
+    if (std::find(kPerProgram.begin(), kPerProgram.end(), name) == kPerProgram.end()) {
+      return invalidArgument("No such compile option: '", name, "'");
+    }
+    TERCEL_TRY(setOption(options, name, textOf(value)));
+  }
+  return options;
+}
+
+}  // namespace tercel::pjrt
