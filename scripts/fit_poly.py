@@ -26,13 +26,10 @@ FITS = [
     ("log2_tail", "2/ln(2) atanh(s) = 2/ln(2) (s + s^3/3) + s^5 P(s^2), s in [-1/7, 1/5]",
      lambda u: 2 / LN2 * (mp.atanh(s(u)) - s(u) - s(u) ** 3 / 3) / s(u) ** 5,
      lambda u: s(u) ** 5 / mp.atanh(s(u)), mp.mpf("1e-7"), mp.mpf("0.0401"), 3, 8),
-    ("sin", "sin(r) = r + r^3 P(r^2), |r| <= pi/2",
-     lambda u: (mp.sin(s(u)) - s(u)) / s(u) ** 3, lambda u: s(u) ** 3 / mp.sin(s(u)),
-     TINY, (mp.pi / 2) ** 2 * mp.mpf("1.0002"), 4, 8),
-    ("sin_quarter", "the same, |r| <= pi/4",
+    ("sin", "sin(r) = r + r^3 P(r^2), |r| <= pi/4",
      lambda u: (mp.sin(s(u)) - s(u)) / s(u) ** 3, lambda u: s(u) ** 3 / mp.sin(s(u)),
      TINY, (mp.pi / 4) ** 2 * mp.mpf("1.001"), 3, 6),
-    ("cos_quarter", "cos(r) = 1 - r^2/2 + r^4 P(r^2), |r| <= pi/4",
+    ("cos", "cos(r) = 1 - r^2/2 + r^4 P(r^2), |r| <= pi/4",
      lambda u: (mp.cos(s(u)) - 1 + u / 2) / u**2, lambda u: u**2 / mp.cos(s(u)),
      TINY, (mp.pi / 4) ** 2 * mp.mpf("1.001"), 3, 6),
     ("sinh_part", "sinh(r) = r + r^3 P(r^2), |r| <= ln(2)/2",
@@ -44,23 +41,20 @@ FITS = [
     ("atan", "atan(t) = t + t^3 P(t^2), |t| <= 1",
      lambda u: (mp.atan(s(u)) - s(u)) / s(u) ** 3, lambda u: s(u) ** 3 / mp.atan(s(u)),
      TINY, 1, 9, 20),
-    ("asin", "asin(t) = t + t^3 P(t^2), |t| <= 1/2",
+    ("asin", "asin(t) = t + t^3 P(t^2), |t| <= 0.541",
      lambda u: (mp.asin(s(u)) - s(u)) / s(u) ** 3, lambda u: s(u) ** 3 / mp.asin(s(u)),
-     TINY, 0.25, 5, 12),
+     TINY, mp.mpf("0.541") ** 2, 5, 13),
     ("erf_small", "erf(x) = x + x P(x^2), |x| <= 1",
      lambda u: mp.erf(s(u)) / s(u) - 1, lambda u: s(u) / mp.erf(s(u)), TINY, 1, 0, 14),
     ("erf_tail", "erf(x) = 1 - e^-P(x), x in [1, 5.95]",
      lambda x: -mp.log(mp.erfc(x)), lambda x: mp.erfc(x) / mp.erf(x), 1, 5.95, 0, 20),
+    ("erf_small", "erf(x) = x + x P(x^2), |x| <= 5/4",
+     lambda u: mp.erf(s(u)) / s(u) - 1, lambda u: s(u) / mp.erf(s(u)), TINY, mp.mpf(25) / 16, 7, 0),
+    ("erf_tail", "erf(x) = 1 - P(x)^8, x in [5/4, 3.93]",
+     lambda x: mp.root(mp.erfc(x), 8), lambda x: 8 * mp.root(mp.erfc(x), 8) ** 7 / mp.erf(x),
+     1.25, 3.93, 7, 0),
     ("rcbrt", "m^(-1/3), roughly, m in [3/8, 3]",
      lambda m: 1 / mp.cbrt(m), mp.cbrt, 0.375, 3, 5, 6),
-]
-
-# name, what it is, f(u), weight(u), a, b, degrees of P and Q for f32
-RATIONALS = [
-    ("tanh", "tanh(x) = x P(x^2) / Q(x^2), |x| <= 9.02",
-     lambda u: mp.tanh(s(u)) / s(u), lambda u: s(u) / mp.tanh(s(u)), TINY, 9.02**2, 4, 4),
-    ("erf", "erf(x) = x P(x^2) / Q(x^2), |x| <= 3.93",
-     lambda u: mp.erf(s(u)) / s(u), lambda u: s(u) / mp.erf(s(u)), TINY, 3.93**2, 5, 5),
 ]
 
 # Constants in parts: the sum of the parts is the number. Each is rounded down, so that all are
@@ -68,8 +62,7 @@ RATIONALS = [
 PARTS = [
     ("ln2", LN2, 2),
     ("log2e", 1 / LN2, 2),
-    ("pi", mp.pi, 4),
-    ("half_pi", mp.pi / 2, 4),
+    ("half_pi", mp.pi / 2, 3),
     ("two_thirds_log2e", 2 / (3 * LN2), 2),
     ("two_log2e", 2 / LN2, 2),
 ]
@@ -105,11 +98,6 @@ def coefficients(bits):
         terms = terms32 if bits == 32 else terms64
         if terms:
             emit(bits, name, comment, *minimax.polynomial(bits, f, weight, a, b, terms))
-    if bits == 32:
-        for name, comment, f, weight, a, b, n, m in RATIONALS:
-            p, q, error = minimax.rational(bits, f, weight, a, b, n, m)
-            emit(bits, name + "_p", comment, p, error)
-            emit(bits, name + "_q", "its Q", q)
     for name, value, count in PARTS:
         parts, rest = [], value
         for _ in range(count):

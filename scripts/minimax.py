@@ -1,4 +1,4 @@
-"""Minimax polynomials and rational functions: Remez exchange in arbitrary precision (mpmath)."""
+"""Minimax polynomials: Remez exchange in arbitrary precision (mpmath)."""
 
 import struct
 
@@ -100,35 +100,3 @@ def polynomial(bits, f, weight, a, b, terms, points=None):
     errors = target.errors(lambda x: mp.fsum(c * x**k for k, c in fixed.items()))
     return [fixed[k] for k in range(terms)], max(abs(e) for e in errors)
 
-
-def rational(bits, f, weight, a, b, n, m, rounds=40):
-    """p_0..p_n over 1 + q_1 u + ... + q_m u^m. -> (p, q, error)"""
-    count = n + m + 2
-    target = Target(f, weight, a, b, 30 * count)
-    nodes = chebyshev_nodes(target.a, target.b, count)
-    p, q, level = [], [mp.mpf(1)] + [mp.mpf(0)] * m, mp.mpf(0)
-    evaluate = lambda c, x: mp.fsum(ck * x**k for k, ck in enumerate(c))
-    for _ in range(rounds):
-        for _ in range(8):
-            # P - f Q - (-1)^i (E / w) Q = 0, the last Q's coefficients taken from the step before.
-            rows, rhs = [], []
-            for i, x in enumerate(nodes):
-                t, w = target.f(x), target.weight(x)
-                shifted = t + (-1) ** i * level / w
-                rows.append([x**k for k in range(n + 1)] + [-shifted * x**k for k in range(1, m + 1)]
-                            + [-((-1) ** i) / w * evaluate(q, x)])
-                rhs.append(shifted)
-            solution = list(mp.lu_solve(mp.matrix(rows), mp.matrix(rhs)))
-            p, q = solution[: n + 1], [mp.mpf(1)] + solution[n + 1 : n + m + 1]
-            level += solution[-1]
-            if abs(solution[-1]) < abs(level) * mp.mpf("1e-6"):
-                break
-        errors = target.errors(lambda x: evaluate(p, x) / evaluate(q, x))
-        found = alternation(target.grid, errors, count)
-        worst = max(abs(e) for e in errors)
-        if len(found) < count or worst <= abs(level) * mp.mpf("1.01"):
-            break
-        nodes = found
-    p, q = [round_to(bits, c) for c in p], [round_to(bits, c) for c in q]
-    errors = target.errors(lambda x: evaluate(p, x) / evaluate(q, x))
-    return p, q, max(abs(e) for e in errors)

@@ -75,7 +75,7 @@ concept MathBuilder =
 //                              (AVX-512: vgetexp)
 //   V getMantissa(V x)         x * 2^-e in [0.75, 1.5); of 0 and inf 1, of NaN and x < 0 NaN
 //                              (AVX-512: vgetmant with 0xf). Comes with getExponent.
-//   V divApprox(V n, V d)      n / d within 1 ULP; |d|, |n / d| in [2^-60, 2^60]
+//   V divApprox(V n, V d)      n / d within 1 ULP; |d| in [2^-60, 2^60], |n / d| <= 2^60; 0 of n = 0
 //                              (reciprocal estimate and refinement beat vdiv on 512 bits)
 //   V rarely(M m, V v, F f)    m ? f() : v lane by lane; may skip f() where m is false in all lanes
 //   V repeatWhile(int bound, V v, Cond c, Body f)

@@ -30,16 +30,12 @@ struct Coefficients<32> {
   static constexpr std::array<double, 3> log2_tail = {
       0.577083647, 0.411538273, 0.344406158,
   };
-  // sin(r) = r + r^3 P(r^2), |r| <= pi/2; error 2^-27.3
-  static constexpr std::array<double, 4> sin = {
-      -0.166666597, 0.00833306927, -0.000198097769, 2.60609568e-06,
-  };
-  // the same, |r| <= pi/4; error 2^-27.9
-  static constexpr std::array<double, 3> sin_quarter = {
+  // sin(r) = r + r^3 P(r^2), |r| <= pi/4; error 2^-27.9
+  static constexpr std::array<double, 3> sin = {
       -0.166666552, 0.00833218824, -0.000195180939,
   };
   // cos(r) = 1 - r^2/2 + r^4 P(r^2), |r| <= pi/4; error 2^-33.0
-  static constexpr std::array<double, 3> cos_quarter = {
+  static constexpr std::array<double, 3> cos = {
       0.0416666456, -0.00138873095, 2.44323273e-05,
   };
   // sinh(r) = r + r^3 P(r^2), |r| <= ln(2)/2; error 2^-26.2
@@ -56,35 +52,25 @@ struct Coefficients<32> {
       -0.0840039328, 0.0579310879, -0.0311896019, 0.0109459003,
       -0.00180677918,
   };
-  // asin(t) = t + t^3 P(t^2), |t| <= 1/2; error 2^-27.6
+  // asin(t) = t + t^3 P(t^2), |t| <= 0.541; error 2^-26.0
   static constexpr std::array<double, 5> asin = {
-      0.166667521, 0.0749530941, 0.0454691574, 0.0241846908,
-      0.0421585441,
+      0.166668832, 0.0748991817, 0.0461465493, 0.020872049,
+      0.0476902984,
+  };
+  // erf(x) = x + x P(x^2), |x| <= 5/4; error 2^-25.1
+  static constexpr std::array<double, 7> erf_small = {
+      0.128379136, -0.376124561, 0.112819977, -0.0267991144,
+      0.00510230474, -0.000737940602, 6.09673407e-05,
+  };
+  // erf(x) = 1 - P(x)^8, x in [5/4, 3.93]; error 2^-28.4
+  static constexpr std::array<double, 7> erf_tail = {
+      1.00149047, -0.147397831, -0.0580111668, -0.0139897568,
+      0.0140330186, -0.0027149478, 0.000172040178,
   };
   // m^(-1/3), roughly, m in [3/8, 3]; error 2^-7.2
   static constexpr std::array<double, 5> rcbrt = {
       1.85502851, -1.63019931, 1.07001066, -0.341516137,
       0.041044984,
-  };
-  // tanh(x) = x P(x^2) / Q(x^2), |x| <= 9.02; error 2^-24.5
-  static constexpr std::array<double, 5> tanh_p = {
-      1, 0.133797154, 0.00349403103, 2.0583424e-05,
-      1.33189859e-08,
-  };
-  // its Q
-  static constexpr std::array<double, 5> tanh_q = {
-      1, 0.467130303, 0.0258710608, 0.000328308728,
-      7.76198533e-07,
-  };
-  // erf(x) = x P(x^2) / Q(x^2), |x| <= 3.93; error 2^-24.1
-  static constexpr std::array<double, 6> erf_p = {
-      1.12837911, 0.190785885, 0.0527905375, 0.00377968955,
-      0.000284809037, 2.04193861e-06,
-  };
-  // its Q
-  static constexpr std::array<double, 6> erf_q = {
-      1, 0.502412319, 0.114258356, 0.0149976024,
-      0.00116522948, 3.800376e-05,
   };
   // ln2 in parts
   static constexpr std::array<double, 2> ln2 = {
@@ -94,13 +80,9 @@ struct Coefficients<32> {
   static constexpr std::array<double, 2> log2e = {
       1.44269502, 1.92596286e-08,
   };
-  // pi in parts
-  static constexpr std::array<double, 4> pi = {
-      3.1415925, 1.50995788e-07, 1.07806051e-14, 6.56400683e-22,
-  };
   // half_pi in parts
-  static constexpr std::array<double, 4> half_pi = {
-      1.57079625, 7.54978942e-08, 5.39030253e-15, 3.28200342e-22,
+  static constexpr std::array<double, 3> half_pi = {
+      1.57079625, 7.54978942e-08, 5.39030253e-15,
   };
   // two_thirds_log2e in parts
   static constexpr std::array<double, 2> two_thirds_log2e = {
@@ -144,18 +126,13 @@ struct Coefficients<64> {
       0.57707801635558131, 0.41219858311331525, 0.32059889752178988, 0.26230823810839649,
       0.22195004084904815, 0.19247291740981584, 0.1672289554349754, 0.18145066043980801,
   };
-  // sin(r) = r + r^3 P(r^2), |r| <= pi/2; error 2^-61.6
-  static constexpr std::array<double, 8> sin = {
-      -0.16666666666666666, 0.0083333333333332066, -0.00019841269841212476, 2.7557319211568453e-06,
-      -2.5052106904270384e-08, 1.6058940991340279e-10, -7.6430189904419388e-13, 2.7214144276576272e-15,
-  };
-  // the same, |r| <= pi/4; error 2^-57.9
-  static constexpr std::array<double, 6> sin_quarter = {
+  // sin(r) = r + r^3 P(r^2), |r| <= pi/4; error 2^-57.9
+  static constexpr std::array<double, 6> sin = {
       -0.1666666666666663, 0.0083333333333218389, -0.00019841269829356343, 2.7557313537593035e-06,
       -2.505073422912298e-08, 1.5895423404546488e-10,
   };
   // cos(r) = 1 - r^2/2 + r^4 P(r^2), |r| <= pi/4; error 2^-63.9
-  static constexpr std::array<double, 6> cos_quarter = {
+  static constexpr std::array<double, 6> cos = {
       0.041666666666666595, -0.0013888888888873325, 2.4801587288983661e-05, -2.7557314210061628e-07,
       2.0875704267954354e-09, -1.135868311113914e-11,
   };
@@ -177,11 +154,12 @@ struct Coefficients<64> {
       -0.029906301691532182, 0.021991192396750556, -0.013909914797775581, 0.0072056430084693071,
       -0.0028909588992530096, 0.00083393459730334691, -0.00015283125267520197, 1.3302643943286601e-05,
   };
-  // asin(t) = t + t^3 P(t^2), |t| <= 1/2; error 2^-55.9
-  static constexpr std::array<double, 12> asin = {
-      0.16666666666665408, 0.075000000003370912, 0.044642856828288294, 0.030381959137930618,
-      0.022371758039452797, 0.017359704791407488, 0.01388523622757876, 0.012169201390085911,
-      0.0065280369976675589, 0.019528060116645835, -0.016223888189116766, 0.031911997952027538,
+  // asin(t) = t + t^3 P(t^2), |t| <= 0.541; error 2^-56.2
+  static constexpr std::array<double, 13> asin = {
+      0.16666666666667709, 0.074999999997235028, 0.044642857398902606, 0.030381932523421942,
+      0.022372485613886162, 0.01734703853101234, 0.014032317190863107, 0.011003524646629608,
+      0.012859062410067351, -0.0036597016119606189, 0.038527166419929801, -0.043351640038803908,
+      0.045766827221603933,
   };
   // erf(x) = x + x P(x^2), |x| <= 1; error 2^-56.3
   static constexpr std::array<double, 14> erf_small = {
@@ -211,13 +189,9 @@ struct Coefficients<64> {
   static constexpr std::array<double, 2> log2e = {
       1.4426950408889634, 2.035527374093103e-17,
   };
-  // pi in parts
-  static constexpr std::array<double, 4> pi = {
-      3.1415926535897931, 1.224646799147353e-16, 2.1657133478438278e-32, 1.4797009536535405e-48,
-  };
   // half_pi in parts
-  static constexpr std::array<double, 4> half_pi = {
-      1.5707963267948966, 6.1232339957367648e-17, 1.0828566739219139e-32, 7.3985047682677023e-49,
+  static constexpr std::array<double, 3> half_pi = {
+      1.5707963267948966, 6.1232339957367648e-17, 1.0828566739219139e-32,
   };
   // two_thirds_log2e in parts
   static constexpr std::array<double, 2> two_thirds_log2e = {

@@ -13,9 +13,11 @@ Real<B> erf(Real<B> x) {
     Real<B> outer = 1.0 - expInRange(-polynomial(size, C::erf_tail));
     return xorSign(select(size < 1.0, inner, outer), x);
   } else {
-    Real<B> clamped = max(-3.93, min(3.93, x));
-    Real<B> z = clamped * clamped;
-    return clamped * approxQuotient(polynomial(z, C::erf_p), polynomial(z, C::erf_q));
+    Real<B> size = min(3.93, abs(x));
+    Real<B> inner = fma(size, polynomial(size * size, C::erf_small), size);
+    Real<B> p = polynomial(size, C::erf_tail);
+    Real<B> p2 = p * p, p4 = p2 * p2;
+    return xorSign(select(size < 1.25, inner, fma(-p4, p4, 1.0)), x);
   }
 }
 

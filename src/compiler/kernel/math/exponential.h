@@ -57,16 +57,22 @@ Real<B> exp(Real<B> x) {
   return expInRange(max(ExpRange<B>::kLow, min(ExpRange<B>::kHigh, x)));
 }
 
+// (e^x - 1) / 2 for x up to ExpRange, not too far below 0.
+template <class B>
+Real<B> halfExpm1(Real<B> x) {
+  constexpr int mantissa = Format<B>::kMantissa;
+  auto [shifted, k, r] = reduceExp(x);
+  Real<B> p = fma(r * r, polynomial(r, Coefficients<B::kBits>::exp), r);
+  // (2^k - 1) + 2^k p, halved so that k may reach the exponent's end.
+  Bits<B> half_bits = shifted.bits().shl(mantissa) + (Format<B>::kOne - (INT64_C(1) << mantissa));
+  Real<B> half = fromBits(half_bits);
+  return fma(half, p, half - 0.5);
+}
+
 template <class B>
 Real<B> expm1(Real<B> x) {
   constexpr double low = Format<B>::kIsF64 ? -40 : -20;
-  auto [shifted, k, r] = reduceExp(max(low, min(ExpRange<B>::kHigh, x)));
-  Real<B> p = fma(r * r, polynomial(r, Coefficients<B::kBits>::exp), r);
-  // (2^k - 1) + 2^k p, halved so that k may reach the exponent's end.
-  constexpr int mantissa = Format<B>::kMantissa;
-  Bits<B> half_bits = shifted.bits().shl(mantissa) + (Format<B>::kOne - (INT64_C(1) << mantissa));
-  Real<B> half = fromBits(half_bits);
-  Real<B> y = fma(half, p, half - 0.5);
+  Real<B> y = halfExpm1(max(low, min(ExpRange<B>::kHigh, x)));
   return select(abs(x) < Format<B>::kTiny, x, y + y);
 }
 

@@ -154,12 +154,27 @@ Real<B> xorSign(Real<B> x, Real<B> sign_source) {
   return fromBits(x.bits() ^ (sign_source.bits() & Format<B>::kSign));
 }
 
-// c[0] + c[1] x + ..., highest power first.
+// c[0] + c[1] x + ... by halves (Estrin): a chain of dependent operations as long as Horner's keeps
+// a core's scheduler full of waiting ones, and costs more time than the few extra powers.
+template <size_t first, size_t count, class B, size_t n>
+Real<B> polynomialPart(const std::array<Real<B>, 5>& powers, const std::array<double, n>& c) {
+  if constexpr (count == 1) {
+    return powers[0].same(c[first]);
+  } else if constexpr (count == 2) {
+    return fma(powers[0], c[first + 1], c[first]);
+  } else {
+    constexpr size_t half = std::bit_ceil(count) / 2;
+    return fma(polynomialPart<first + half, count - half>(powers, c),
+               powers[std::bit_width(half) - 1], polynomialPart<first, half>(powers, c));
+  }
+}
+
 template <class B, size_t n>
 Real<B> polynomial(Real<B> x, const std::array<double, n>& c) {
-  Real<B> y = x.same(c[n - 1]);
-  for (size_t i = n - 1; i-- > 0;) y = fma(y, x, c[i]);
-  return y;
+  static_assert(n <= 32);
+  std::array<Real<B>, 5> powers = {x, x, x, x, x};  // x, x^2, x^4, ... as far as needed
+  for (size_t i = 1; (size_t{1} << i) < n; ++i) powers[i] = powers[i - 1] * powers[i - 1];
+  return polynomialPart<0, n>(powers, c);
 }
 
 // An integer small enough to be exact; cheaper than a conversion on f64, which AVX2 lacks.

@@ -6,7 +6,7 @@
 namespace tercel::math {
 
 // With |x| = k ln2 + r: sinh x = C (a - b) + S (a + b) and cosh x = C (a + b) + S (a - b), where
-// S = sinh r, C = cosh r, a = 2^(k - 1), b = 2^(-k - 1). Here a and b are half of that.
+// S = sinh r, C = cosh r, a = 2^(k - 1), b = 2^(-k - 1). Here a and b are half of that, c is C - 1.
 template <class B>
 struct HyperbolicParts {
   Real<B> s, c, a, b;
@@ -16,12 +16,12 @@ template <class B>
 HyperbolicParts<B> hyperbolicParts(Real<B> x) {
   using F = Format<B>;
   using C = Coefficients<B::kBits>;
-  constexpr double beyond = F::kIsF64 ? 711 : 90;    // infinite from here on
+  constexpr double beyond = F::kIsF64 ? 710.6 : 89.6;  // infinite from here on
   constexpr double b_gone = F::kIsF64 ? 1000 : 110;  // 2^-k does not show beside 2^k
   auto [shifted, k, r] = reduceExp(min(beyond, abs(x)));
   Real<B> z = r * r;
   Real<B> s = fma(r * z, polynomial(z, C::sinh_part), r);
-  Real<B> c = fma(z * z, polynomial(z, C::cosh_part), fma(z, 0.5, 1.0));
+  Real<B> c = fma(z * z, polynomial(z, C::cosh_part), z * 0.5);
   const int64_t quarter = F::bitsOf(0.25);
   Bits<B> n = shifted.bits().shl(F::kMantissa);
   Real<B> small_k = min(F::kShifter + b_gone, shifted);
@@ -31,34 +31,30 @@ HyperbolicParts<B> hyperbolicParts(Real<B> x) {
 template <class B>
 Real<B> sinh(Real<B> x) {
   auto [s, c, a, b] = hyperbolicParts(x);
-  Real<B> y = fma(s, a + b, c * (a - b));
+  Real<B> difference = a - b;
+  Real<B> y = difference + fma(c, difference, s * (a + b));
   return select(abs(x) < Format<B>::kTiny, x, xorSign(y + y, x));
 }
 
 template <class B>
 Real<B> cosh(Real<B> x) {
   auto [s, c, a, b] = hyperbolicParts(x);
-  Real<B> y = fma(c, a + b, s * (a - b));
+  Real<B> sum = a + b;
+  Real<B> y = sum + fma(c, sum, s * (a - b));
   return y + y;
 }
 
 template <class B>
 Real<B> tanh(Real<B> x) {
-  if constexpr (Format<B>::kIsF64) {
-    Real<B> size = min(20.0, abs(x));  // tanh 20 rounds to 1
-    Real<B> t = expm1(size + size);
-    return xorSign(t / (t + 2.0), x);
-  } else {
-    using C = Coefficients<32>;
-    Real<B> clamped = max(-9.02, min(9.02, x));
-    Real<B> z = clamped * clamped;
-    return clamped * approxQuotient(polynomial(z, C::tanh_p), polynomial(z, C::tanh_q));
-  }
+  // y / (y + 1) with y = (e^2x - 1) / 2; from the bound on it rounds to 1.
+  Real<B> size = min(Format<B>::kIsF64 ? 20.0 : 10.0, abs(x));
+  Real<B> y = halfExpm1(size + size);
+  return xorSign(approxQuotient(y, y + 1.0), x);
 }
 
 // log(x + sqrt(x^2 + c)) for x so large that c does not show.
 template <class B>
-inline constexpr double kLargeInverse = Format<B>::kIsF64 ? 0x1p28 : 0x1p13;
+inline constexpr double kLargeInverse = Format<B>::kIsF64 ? 0x1p60 : 0x1p30;
 
 // log1p(t), plus ln2 where `twice`: log(2 t) for large t.
 template <class B>
@@ -82,7 +78,8 @@ Real<B> acosh(Real<B> x) {
   Mask<B> large = x > kLargeInverse<B>;
   Real<B> d = x - 1.0;
   Real<B> t = d + sqrt(fma(d, d, d + d));
-  return log1pOrLogTwice(select(large, x, t), large);
+  Real<B> y = log1pOrLogTwice(select(large, x, t), large);
+  return select(x < 1.0, Format<B>::kNan, y);
 }
 
 template <class B>

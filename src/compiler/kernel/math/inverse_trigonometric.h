@@ -16,7 +16,7 @@ Real<B> atanUnit(Real<B> t) {  // t in [0, 1]
 template <class B>
 Real<B> addToAngle(Real<B> base, Real<B> y) {
   using C = Coefficients<B::kBits>;
-  return base + fma(base, C::pi[1] / C::pi[0], y);
+  return base + fma(base, C::half_pi[1] / C::half_pi[0], y);
 }
 
 template <class B>
@@ -43,7 +43,7 @@ Real<B> atan2(Real<B> y, Real<B> x) {
   // swapped and left add up to +a.
   Bits<B> zero = x.bits().same(0), flip = x.bits().same(F::kSign);
   a = fromBits(a.bits() ^ select(swapped, flip, zero) ^ select(left, flip, zero));
-  Real<B> base = select(swapped, C::half_pi[0], select(left, x.same(C::pi[0]), 0.0));
+  Real<B> base = select(swapped, C::half_pi[0], select(left, x.same(2 * C::half_pi[0]), 0.0));
   Real<B> angle = xorSign(addToAngle(base, a), y);
   return select(isNan(x) | isNan(y), x + y, angle);
 }
@@ -54,11 +54,14 @@ Real<B> asinSmall(Real<B> t, Real<B> z) {
   return fma(t * z, polynomial(z, Coefficients<B::kBits>::asin), t);
 }
 
+// cos 1/2: beyond it the doubled term is small enough to lose nothing.
+inline constexpr double kAsinSplit = 0.5403;
+
 template <class B>
 Real<B> asin(Real<B> x) {
   using C = Coefficients<B::kBits>;
   Real<B> size = abs(x);
-  Mask<B> outer = size > 0.5;
+  Mask<B> outer = size > kAsinSplit;
   // asin x = pi/2 - 2 asin sqrt((1 - x) / 2)
   Real<B> z = select(outer, fma(size, -0.5, 0.5), x * x);
   Real<B> y = asinSmall(select(outer, sqrt(z), size), z);
@@ -70,12 +73,12 @@ template <class B>
 Real<B> acos(Real<B> x) {
   using C = Coefficients<B::kBits>;
   Real<B> size = abs(x);
-  Mask<B> outer = size > 0.5;
+  Mask<B> outer = size > kAsinSplit;
   Real<B> z = select(outer, fma(size, -0.5, 0.5), x * x);
   Real<B> y = asinSmall(select(outer, sqrt(z), size), z);
   Real<B> signed_y = xorSign(y, x);
   // Inside pi/2 - asin x; outside 2 asin sqrt((1 - x) / 2), or pi minus that for negative x.
-  Real<B> base = select(outer, select(x < 0.0, x.same(C::pi[0]), 0.0), C::half_pi[0]);
+  Real<B> base = select(outer, select(x < 0.0, x.same(2 * C::half_pi[0]), 0.0), C::half_pi[0]);
   return addToAngle(base, select(outer, signed_y + signed_y, -signed_y));
 }
 
