@@ -9,7 +9,7 @@ namespace tercel::stablehlo {
 
 class Budget {
  public:
-  explicit Budget(size_t artifact_bytes) : left_((size_t{1} << 24) + 256 * artifact_bytes) {}
+  explicit Budget(size_t artifact_bytes) : left_((size_t{1} << 24) + 32 * artifact_bytes) {}
 
   Status spend(size_t bytes) {
     if (bytes > left_) return resourceExhausted("StableHLO artifact: too much shared text or lists");

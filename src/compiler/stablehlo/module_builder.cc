@@ -4,6 +4,15 @@
 #include "compiler/stablehlo/wire_codes.h"
 
 namespace tercel::stablehlo {
+namespace {
+
+// Attributes that versions before 1.1.0 lack.
+void addMissing(ir::Op& op, std::initializer_list<ir::AttrKey> lists) {
+  for (ir::AttrKey key : lists)
+    if (!op.has(key)) op.attrs.emplace_back(key, ir::Ints{});
+}
+
+}  // namespace
 
 ModuleBuilder::ModuleBuilder(const WireModule& wire, size_t artifact_bytes)
     : wire_(wire),
@@ -89,6 +98,11 @@ Status ModuleBuilder::checkArity(const WireOp& op, ir::OpKind kind, size_t opera
 
 Status ModuleBuilder::finishAttrs(const WireOp& op, ir::OpId id) {
   ir::Op& built = module_.op(id);
+  if (built.kind == ir::OpKind::gather_)
+    addMissing(built, {ir::AttrKey::operand_batching_dims, ir::AttrKey::start_indices_batching_dims});
+  if (built.kind == ir::OpKind::scatter_)
+    addMissing(built,
+               {ir::AttrKey::input_batching_dims, ir::AttrKey::scatter_indices_batching_dims});
   if (built.kind == ir::OpKind::sort_ && !built.operands.empty()) {
     // -1, the last dimension, is the default of StableHLO's text form.
     int64_t dimension = built.integer(ir::AttrKey::dimension);
@@ -117,7 +131,7 @@ Status ModuleBuilder::append(const WireOp& op, ir::OpKind kind, ir::Values opera
                              ir::OpId* id) {
   result_types_.clear();
   TERCEL_TRY(resultTypes(op, result_types_));
-  TERCEL_TRY(spendValues(operands.size()));
+  if (operands.size() > op.operands.count) TERCEL_TRY(spendValues(operands.size()));
   *id = module_.addOp(kind, std::move(operands), result_types_);
   ir::Op& built = module_.op(*id);
   TERCEL_TRY(locations_.id(op.location, &built.loc));

@@ -66,7 +66,10 @@ class ModuleBuilder {
   Status bindArgs(Range args, ir::RegionId region);
   // Makes values of ours stand for values of the wire; their types must be the wire's.
   Status bind(Range wire_values, const ir::Values& values);
-  Status spendValues(size_t count) { return budget_.spend(count * sizeof(ir::ValueInfo)); }
+  // Values beyond one for each value of the file: of tuples.
+  Status spendValues(size_t count) {
+    return count <= 1 ? Status() : budget_.spend(count * sizeof(ir::ValueInfo));
+  }
 
   uint32_t attrNamed(const OpRow& row, const OpAttrs& attrs, std::string_view name) const;
   const WireOpName& nameOf(const WireOp& op) const { return wire_.op_names[op.name]; }

@@ -23,6 +23,7 @@ Status ModuleBuilder::buildForm(const WireOp& op, const OpRow& row, const OpAttr
       TERCEL_TRY(requireOneDevice(row));
       return buildPermute(op, row, attrs, block);
     case OpForm::returns: return buildReturn(op, block);
+    case OpForm::same:
     case OpForm::tuple: return bind(op.results, operandsOf(op));
     case OpForm::tuple_element: return buildTupleElement(op, row, attrs);
     default: return unimplemented("this op inside of functions");
@@ -124,7 +125,7 @@ Status ModuleBuilder::buildReturn(const WireOp& op, Block& block) {
   if (op.results.count != 0 || op.regions.count != 0) return invalidArgument("a wrong return");
   block.results = operandsOf(op);
   block.closed = true;
-  return spendValues(block.results.size());
+  return block.results.size() > op.operands.count ? spendValues(block.results.size()) : Status();
 }
 
 }  // namespace tercel::stablehlo

@@ -19,6 +19,7 @@ enum class OpForm : uint8_t {
   inlined,        // the ops of its region
   one_device,     // its operands, on one device
   permute,        // its operand or zeros, on one device
+  same,           // its operands
   returns,        // the results of its region
   tuple,          // its operands: we have no tuples
   tuple_element,  // some of the tuple's values

@@ -1,0 +1,92 @@
+"""Writes StableHLO portable artifacts as JAX sends them to a plugin, and what they should read as.
+
+make_corpus.py DIR [--quick]: NAME@VERSION.bc and NAME@VERSION.txt. A text starts with a line
+`may refuse: ...` that names the ops and types in the program that our IR lacks, as ops.def and
+dtypes.def say; then comes mlir_listing.py's listing. Exits with 77 where JAX is missing.
+"""
+import pathlib
+import re
+import sys
+
+try:
+    import jax
+    import corpus_programs
+    import mlir_listing
+    from jax._src.interpreters import mlir
+    from jax._src.lib import _jax
+except ImportError as error:
+    print(f"no corpus without JAX: {error}")
+    sys.exit(77)
+
+OPS = pathlib.Path(__file__).parents[2] / "src/compiler/ir/ops.def"
+VERSIONS = ["0.9.0", "0.12.0", "0.14.0", "0.15.0", "0.20.0", "1.0.0", "1.1.0", "1.4.0", "1.5.0",
+            "1.6.0", "1.9.0", "1.10.0", "1.13.7", "1.15.0", "1.17.0"]
+# Read without an op of ours.
+STRUCTURAL = {"builtin.module", "func.func", "func.return", "func.call", "return", "create_token",
+              "sdy.mesh", "sdy.return", "sdy.manual_computation", "partition_id", "replica_id"}
+
+
+def known_ops():
+    return set(re.findall(r"^OP\((\w+)", OPS.read_text(), re.M)) | STRUCTURAL | {
+        name.removeprefix("stablehlo.") for name in mlir_listing.IDENTITIES}
+
+
+def write(directory, name, version, artifact, known):
+    with mlir.make_ir_context():
+        module = _jax.mlir.deserialize_portable_artifact(artifact)
+        text = str(module)
+        may_refuse = sorted(mlir_listing.names_in(module) - known)
+        if "other than row-major" in layouts_note(text):
+            may_refuse.append("row-major")
+        if "called_computations = [@" in text:
+            may_refuse.append("called_computations")
+        lines = []
+        try:
+            lines = mlir_listing.listing(module)
+        except mlir_listing.Refused as refused:
+            may_refuse.append("tensors")
+            lines = [f"# {refused}"]
+    stem = f"{name}@{version}"
+    (directory / f"{stem}.bc").write_bytes(artifact)
+    (directory / f"{stem}.txt").write_text(
+        "\n".join([f"may refuse: {' '.join(may_refuse)}", *lines]) + "\n")
+
+
+def layouts_note(text):
+    layouts = re.findall(r"dense<(\[[\d, ]*\]|\d+)> : tensor<\d+xindex>", text)
+    for layout in layouts:
+        dims = [int(d) for d in re.findall(r"\d+", layout)]
+        if dims != sorted(dims, reverse=True):
+            return "other than row-major"
+    return ""
+
+
+def programs():
+    yield from corpus_programs.PROGRAMS
+    yield from corpus_programs.flax_programs()
+    with jax.enable_x64(True):
+        yield from corpus_programs.x64_programs()
+
+
+def main():
+    directory = pathlib.Path(sys.argv[1])
+    directory.mkdir(parents=True, exist_ok=True)
+    versions = VERSIONS if "--quick" not in sys.argv else ["0.9.0", "1.17.0"]
+    known = known_ops()
+    count = skipped = 0
+    for name, function, args in programs():
+        module = function.lower(*args).compiler_ir("stablehlo")
+        text = module.operation.get_asm(enable_debug_info=True, large_elements_limit=None)
+        for version in versions:
+            try:
+                artifact = _jax.mlir.serialize_portable_artifact(text, version, True)
+            except Exception:  # the program needs a newer version
+                skipped += 1
+                continue
+            write(directory, name, version, artifact, known)
+            count += 1
+    print(f"{count} artifacts, {skipped} programs too new for a version")
+
+
+if __name__ == "__main__":
+    main()
