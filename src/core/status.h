@@ -65,7 +65,7 @@ class [[nodiscard]] Result {
 template <class... Args>
 std::string cat(const Args&... args) {
   std::string text;
-  auto append = [&text](const auto& arg) {
+  [[maybe_unused]] auto append = [&text](const auto& arg) {
     using Arg = std::decay_t<decltype(arg)>;
     if constexpr (std::is_same_v<Arg, char>) {
       text += arg;

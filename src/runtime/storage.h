@@ -32,13 +32,13 @@ class Storage {
 
   // Of a promised storage, before its event is set: memory of its own,
   Status fill(Allocator& allocator);
-  // the memory of `other`, which loses it and must be owned,
-  void steal(Storage& other);
-  // or that of `other`, shared.
+  // that of `other`, which the caller alone holds and which loses it: false, and nothing happens,
+  // where others hold it too or it is not an allocator's,
+  bool steal(const std::shared_ptr<Storage>& other);
+  // that of `other`, shared,
   void share(std::shared_ptr<Storage> other);
-
-  // Memory of an allocator, so a sole holder may overwrite it.
-  bool owned() const { return allocator_ != nullptr; }
+  // or whichever of the two is possible.
+  void takeOver(const std::shared_ptr<Storage>& other);
 
  private:
   Storage(int64_t bytes, Event ready) : bytes_(bytes), ready_(std::move(ready)) {}

@@ -1,0 +1,132 @@
+#include "runtime/client.h"
+
+#include <cstring>
+
+#include "core/log.h"
+#include "runtime/engine/thread_pool.h"
+#include "runtime/strided_copy.h"
+
+namespace tercel::runtime {
+namespace {
+
+// What XLA's and other consumers of zero-copied memory expect too.
+constexpr uintptr_t kZeroCopyAlign = 64;
+
+bool isAliasable(const HostArray& array, std::span<const int64_t> byte_strides) {
+  bool allowed = array.semantics == HostSemantics::immutable_zero_copy ||
+                 array.semantics == HostSemantics::mutable_zero_copy;
+  return allowed && reinterpret_cast<uintptr_t>(array.data) % kZeroCopyAlign == 0 &&
+         isDense(array.shape, byte_strides);
+}
+
+}  // namespace
+
+Client::Client(const Options& options) : options_(options) {}
+Client::~Client() = default;
+
+Result<std::unique_ptr<Client>> Client::create(const Options& options) try {
+  std::unique_ptr<Client> client(new Client(options));
+  client->pool_ = std::make_unique<engine::ThreadPool>(static_cast<int>(options.num_threads));
+  for (int id = 0; id < options.num_devices; ++id) {
+    client->devices_.push_back(std::make_unique<Device>(client.get(), id, options.memory_limit,
+                                                        static_cast<Poison>(options.poison)));
+    Device* device = client->devices_.back().get();
+    client->device_pointers_.push_back(device);
+    for (Memory* memory : device->memories()) client->memory_pointers_.push_back(memory);
+  }
+  TERCEL_LOG(info, "client with ", options.num_devices, " devices and ", client->pool_->threads(),
+             " threads");
+  return client;
+} catch (const std::exception& exception) {
+  return resourceExhausted("cannot create the client: ", exception.what());
+}
+
+Result<Device*> Client::lookupDevice(int id) const {
+  if (id < 0 || static_cast<size_t>(id) >= device_pointers_.size()) {
+    return invalidArgument("No matching device found for device_id ", id);
+  }
+  return device_pointers_[static_cast<size_t>(id)];
+}
+
+Status Client::checkShape(const Shape& shape, const Memory* memory) const {
+  if (!memory || memory->device()->client() != this) {
+    return invalidArgument("the memory is not this client's");
+  }
+  if (!sizeIsRepresentable(shape.dims, byteSize(shape.dtype))) {
+    return invalidArgument("impossible shape ", toString(shape));
+  }
+  return Status();
+}
+
+Result<HostTransfer> Client::bufferFromHost(const HostArray& array, Memory* memory) {
+  TERCEL_TRY(checkShape(array.shape, memory));
+  Dims strides = array.byte_strides.value_or(byteStrides(array.shape));
+  if (strides.size() != array.shape.dims.size()) {
+    return invalidArgument(strides.size(), " byte strides for ", toString(array.shape));
+  }
+  int64_t bytes = array.shape.bytes();
+  if (!array.data && bytes > 0) return invalidArgument("no host data for the buffer");
+  if (bytes > 0 && isAliasable(array, strides)) {
+    Event done = Event::pending();
+    TERCEL_ASSIGN(BufferPtr buffer, viewOf(const_cast<void*>(array.data), array.shape, memory,
+                                           [done] { done.set(Status()); }));
+    return HostTransfer{std::move(buffer), done};
+  }
+  TERCEL_ASSIGN(std::shared_ptr<Storage> storage,
+                Storage::allocate(memory->device()->allocator(), bytes));
+  copyStrided(array.data, array.shape, strides, storage->data(), pool_->parallel());
+  return HostTransfer{std::make_unique<Buffer>(array.shape, memory, std::move(storage)), Event()};
+}
+
+Result<BufferPtr> Client::createUninitialized(const Shape& shape, Memory* memory) {
+  TERCEL_TRY(checkShape(shape, memory));
+  TERCEL_ASSIGN(std::shared_ptr<Storage> storage,
+                Storage::allocate(memory->device()->allocator(), shape.bytes()));
+  return std::make_unique<Buffer>(shape, memory, std::move(storage));
+}
+
+Result<PendingBuffer> Client::createPending(const Shape& shape, Memory* memory) {
+  TERCEL_TRY(checkShape(shape, memory));
+  Event ready = Event::pending();
+  TERCEL_ASSIGN(std::shared_ptr<Storage> storage,
+                Storage::allocate(memory->device()->allocator(), shape.bytes(), ready));
+  return PendingBuffer{std::make_unique<Buffer>(shape, memory, storage), storage, ready};
+}
+
+Result<PendingBuffer> Client::createAlias(const Shape& shape, Memory* memory) {
+  TERCEL_TRY(checkShape(shape, memory));
+  Event ready = Event::pending();
+  std::shared_ptr<Storage> storage = Storage::promised(shape.bytes(), ready);
+  return PendingBuffer{std::make_unique<Buffer>(shape, memory, storage), storage, ready};
+}
+
+Status Client::fulfill(const PendingBuffer& alias, const Buffer& source) {
+  std::shared_ptr<Storage> from = source.storage();
+  if (!from) return invalidArgument("an alias cannot be fulfilled by a deleted buffer");
+  if (from->bytes() != alias.storage->bytes()) {
+    return invalidArgument("an alias of ", alias.storage->bytes(), " bytes cannot be fulfilled by ",
+                           toString(source.shape()));
+  }
+  Event ready = from->ready();
+  ready.onReady([from, target = alias.storage, done = alias.ready](const Status& status) {
+    if (done.isReady()) return;
+    if (status.ok()) target->share(from);
+    done.set(status);
+  });
+  return Status();
+}
+
+Result<BufferPtr> Client::createError(Status error, const Shape& shape, Memory* memory) {
+  TERCEL_TRY(checkShape(shape, memory));
+  if (error.ok()) return invalidArgument("an error buffer needs an error");
+  return std::make_unique<Buffer>(shape, memory, Storage::promised(shape.bytes(), Event(error)));
+}
+
+Result<BufferPtr> Client::viewOf(void* data, const Shape& shape, Memory* memory,
+                                 std::function<void()> on_delete) {
+  TERCEL_TRY(checkShape(shape, memory));
+  return std::make_unique<Buffer>(shape, memory,
+                                  Storage::foreign(data, shape.bytes(), std::move(on_delete)));
+}
+
+}  // namespace tercel::runtime

@@ -1,0 +1,156 @@
+#include "runtime/executable.h"
+
+#include <algorithm>
+#include <exception>
+
+#include "program/format.h"
+#include "program/validate.h"
+#include "runtime/client.h"
+#include "runtime/engine/loaded_program.h"
+#include "runtime/launch.h"
+
+namespace tercel::runtime {
+namespace {
+
+// Below this many nanoseconds handing a program to another thread costs more than running it.
+constexpr double kInlineCost = 50e3;
+
+template <class Infos>
+Status readMemoryKinds(const Infos& infos, const char* what, std::vector<MemoryKind>& kinds) {
+  for (const auto& info : infos) {
+    std::optional<MemoryKind> kind = memoryKindFromName(info.memory_kind);
+    if (!kind) {
+      return invalidArgument(what, ' ', kinds.size(), " is in unknown memory ", info.memory_kind);
+    }
+    kinds.push_back(*kind);
+  }
+  return Status();
+}
+
+Status fillDevices(const Client& client, ExecutableOptions& options) {
+  int64_t wanted = int64_t{options.num_replicas} * options.num_partitions;
+  if (options.num_replicas < 1 || options.num_partitions < 1) {
+    return invalidArgument("an executable has one replica and one partition at least");
+  }
+  if (options.devices.empty()) {
+    if (wanted > static_cast<int64_t>(client.devices().size())) {
+      return invalidArgument("the program needs ", wanted, " devices; there are ",
+                             client.devices().size());
+    }
+    options.devices.assign(client.devices().begin(), client.devices().begin() + wanted);
+  }
+  if (static_cast<int64_t>(options.devices.size()) != wanted) {
+    return invalidArgument("the program needs ", wanted, " devices, not ", options.devices.size());
+  }
+  for (const Device* device : options.devices) {
+    if (!device || device->client() != &client) {
+      return invalidArgument("a device of the assignment is not this client's");
+    }
+  }
+  return Status();
+}
+
+}  // namespace
+
+Executable::~Executable() = default;
+
+Result<std::unique_ptr<Executable>> Executable::create(Client* client, program::Program program,
+                                                       ExecutableOptions options) {
+  std::unique_ptr<Executable> made(new Executable);
+  TERCEL_TRY(fillDevices(*client, options));
+  TERCEL_TRY(readMemoryKinds(program.arguments, "argument", made->argument_kinds_));
+  TERCEL_TRY(readMemoryKinds(program.results, "result", made->result_kinds_));
+  made->program_ = std::make_shared<const program::Program>(std::move(program));
+  if (options.runner) {
+    TERCEL_TRY(program::validate(*made->program_));
+    made->runner_ = std::move(options.runner);
+  } else {
+    TERCEL_ASSIGN(made->runner_, engine::LoadedProgram::load(made->program_));
+  }
+  made->code_bytes_ = made->runner_->codeBytes();
+  made->client_ = client;
+  made->options_ = std::move(options);
+  return made;
+}
+
+Result<std::unique_ptr<Executable>> Executable::deserialize(Client* client,
+                                                            std::span<const std::byte> bytes,
+                                                            ExecutableOptions options) {
+  TERCEL_ASSIGN(program::Program program, program::deserialize(bytes));
+  return create(client, std::move(program), std::move(options));
+}
+
+CompiledMemoryStats Executable::memoryStats() const {
+  CompiledMemoryStats stats;
+  stats.code_bytes = code_bytes_;
+  stats.temp_bytes = program_->arena_bytes;
+  for (const program::Argument& argument : program_->arguments) {
+    stats.argument_bytes += argument.shape.bytes();
+    if (argument.aliased_result >= 0) stats.alias_bytes += argument.shape.bytes();
+  }
+  for (const program::ResultInfo& result : program_->results) {
+    stats.result_bytes += result.shape.bytes();
+  }
+  stats.peak_bytes = stats.argument_bytes + stats.result_bytes - stats.alias_bytes +
+                     stats.temp_bytes;
+  return stats;
+}
+
+const std::vector<std::byte>& Executable::serialize() const {
+  std::lock_guard lock(mutex_);
+  if (bytes_.empty()) bytes_ = program::serialize(*program_);
+  return bytes_;
+}
+
+const std::string& Executable::fingerprint() const {
+  const std::vector<std::byte>& bytes = serialize();
+  std::lock_guard lock(mutex_);
+  if (fingerprint_.empty()) {
+    uint64_t hash = program::hashBytes(bytes);
+    for (int shift = 60; shift >= 0; shift -= 4) {
+      fingerprint_ += "0123456789abcdef"[hash >> shift & 15];
+    }
+  }
+  return fingerprint_;
+}
+
+void Executable::deleteCode() {
+  std::shared_ptr<engine::Runner> runner;
+  std::lock_guard lock(mutex_);
+  runner.swap(runner_);
+}
+
+bool Executable::isDeleted() const {
+  std::lock_guard lock(mutex_);
+  return runner_ == nullptr;
+}
+
+Result<std::vector<Launch>> Executable::execute(
+    std::span<const std::span<Buffer* const>> arguments, const ExecuteOptions& options,
+    Device* device) try {
+  std::vector<std::shared_ptr<LaunchWork>> works;
+  {
+    std::lock_guard lock(mutex_);
+    if (!runner_) return invalidArgument("executable ", name(), " has been deleted");
+    for (size_t i = 0; i < arguments.size(); ++i) {
+      works.push_back(std::make_shared<LaunchWork>(program_, runner_));
+    }
+  }
+  TERCEL_TRY(placeLaunches(*this, device, options, works));
+  TERCEL_TRY(checkArguments(*this, arguments, options, works));
+  TERCEL_TRY(takeArguments(arguments, works));
+  std::vector<Launch> launches;
+  bool small = works.size() == 1 && program_->cost < kInlineCost && works[0]->inputsReady();
+  if (small || (works.size() == 1 && Device::onQueueThread())) {
+    launches.push_back(runNow(*this, *works[0]));
+    return launches;
+  }
+  std::unique_lock<std::mutex> order(client_->launchOrder(), std::defer_lock);
+  if (works.size() > 1) order.lock();
+  for (std::shared_ptr<LaunchWork>& work : works) launches.push_back(enqueue(*this, work));
+  return launches;
+} catch (const std::exception& exception) {
+  return resourceExhausted("cannot launch ", name(), ": ", exception.what());
+}
+
+}  // namespace tercel::runtime

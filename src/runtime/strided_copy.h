@@ -1,0 +1,20 @@
+// Host arrays of any layout into dense row-major memory.
+#pragma once
+#include <span>
+
+#include "core/shape.h"
+#include "runtime/kernels/parallel.h"
+
+namespace tercel::runtime {
+
+Dims byteStrides(const Shape& shape);  // of the dense row-major array
+
+// Whether an array with these strides is dense and row-major; strides of dimensions of length 1
+// do not matter, and of empty arrays none.
+bool isDense(const Shape& shape, std::span<const int64_t> byte_strides);
+
+// `from` is the address of element [0,0,...]; strides may be zero or negative.
+void copyStrided(const void* from, const Shape& shape, std::span<const int64_t> byte_strides,
+                 void* to, const kernels::Parallel& parallel);
+
+}  // namespace tercel::runtime
