@@ -21,13 +21,13 @@ constexpr Pass kPipeline[] = {
     {"dce", dce},                    // what the callees computed for nobody
     {"canonicalise", canonicalise},  // before all that compares or matches
     {"fold", fold},                  // constant predicates and trip counts out in the open
-    // {"licm", hoistInvariants},       // carried invariants become captures, which cse and fold see
+    {"licm", hoistInvariants},       // carried invariants become captures, which cse and fold see
     {"cse", cse},
     // {"algebra", algebra},            // after cse: its rules ask for single uses
     // {"layout", layout},
     {"canonicalise", canonicalise},  // what algebra and layout left behind
     {"fold", fold},
-    // {"licm", hoistInvariants},
+    {"licm", hoistInvariants},
     {"cse", cse},
     {"barriers", dropBarriers},      // after the last cse, which they hold back
     {"dce", dce},                    // last, so that nothing dead reaches plan

@@ -1,0 +1,178 @@
+// Loop-invariant code motion. Values that a loop carries unchanged become captures of the value from
+// outside; pure ops that read nothing from the loop move in front of it. What can be made again from
+// little (constants, iotas, broadcasts and cheap arithmetic on them) floats: it stays in the loop,
+// and a copy of it goes along where an op that moves out needs it.
+#include <algorithm>
+
+#include "compiler/passes/cost.h"
+#include "compiler/passes/effects.h"
+#include "compiler/passes/lanes.h"
+#include "compiler/passes/passes.h"
+
+namespace tercel::passes {
+using namespace ir;
+namespace {
+
+constexpr int64_t kSmallBytes = 4096;  // stays in the first cache for the length of a loop
+constexpr int64_t kMaxGrowth = 2;      // result bytes that may be kept for each byte read
+
+class Hoister {
+ public:
+  explicit Hoister(Module& module) : module_(module) {}
+
+  bool run() {
+    for (size_t i = 0; i < module_.functions.size(); ++i)
+      walk(module_.functions[i].body, {0, false});
+    return changed_;
+  }
+
+ private:
+  struct Place {
+    int depth;
+    bool in_loop;  // directly in a loop's condition or body
+  };
+  struct Facts {
+    int level = 0;        // depth of the region the value is made in
+    bool floats = false;  // could be made further out
+    Value forward;        // what stands for it
+    Value copy;           // of a floating value, made in the region around
+  };
+
+  Facts& facts(Value v) {
+    if (v.index >= facts_.size()) facts_.resize(std::max(module_.valueCount(), size_t{v.index} + 1));
+    return facts_[v.index];
+  }
+  Value now(Value v) {
+    while (facts(v).forward.valid()) v = facts(v).forward;
+    return v;
+  }
+  void remap(Values& values) {
+    for (Value& v : values) v = now(v);
+  }
+
+  void walk(RegionId id, Place place) {
+    for (Value arg : module_.region(id).args) facts(arg).level = place.depth;
+    std::vector<OpId> todo = std::move(module_.region(id).ops);
+    std::vector<OpId> out;
+    out.reserve(todo.size());
+    for (OpId op : todo) {
+      remap(module_.op(op).operands);
+      if (module_.op(op).kind == OpKind::while_) dropInvariantCarries(op);
+      walkRegions(op, place, out);
+      settle(op, place, out);
+    }
+    remap(module_.region(id).results);
+    module_.region(id).ops = std::move(out);
+  }
+
+  void walkRegions(OpId op, Place place, std::vector<OpId>& out) {
+    bool loop = module_.op(op).kind == OpKind::while_;
+    for (size_t i = 0; i < module_.op(op).regions.size(); ++i) {
+      std::vector<OpId> outer = std::exchange(hoisted_, {});
+      walk(module_.op(op).regions[i], {place.depth + 1, loop});
+      std::vector<OpId> hoisted = std::exchange(hoisted_, std::move(outer));
+      for (OpId inner : hoisted) settle(inner, place, out);
+    }
+  }
+
+  // Puts an op where it belongs: here, or on the list of what moves out of this region.
+  void settle(OpId id, Place place, std::vector<OpId>& out) {
+    Op& op = module_.op(id);
+    bool invariant = place.in_loop && isInvariant(op, place.depth);
+    bool floats = invariant && shouldFloat(op);
+    if (invariant && !floats) {
+      for (Value& v : op.operands) v = outside(v, place.depth);
+      hoisted_.push_back(id);
+      changed_ = true;
+    } else {
+      out.push_back(id);
+    }
+    for (Value v : op.results) {
+      facts(v).level = invariant && !floats ? place.depth - 1 : place.depth;
+      facts(v).floats = floats;
+    }
+  }
+
+  bool isInvariant(const Op& op, int depth) {
+    if (!isPure(op) || opClass(op.kind) == OpClass::control || op.results.empty()) return false;
+    for (Value v : op.results)
+      if (module_.type(v).is_token) return false;
+    for (Value v : op.operands)
+      if (facts(v).level >= depth && !facts(v).floats) return false;
+    for (RegionId region : op.regions)
+      if (capturesFrom(region, depth)) return false;
+    return true;
+  }
+
+  bool capturesFrom(RegionId id, int depth) {
+    auto isThere = [&](Value v) { return facts(v).level == depth; };
+    const Region& region = module_.region(id);
+    if (std::ranges::any_of(region.results, isThere)) return true;
+    for (OpId inner : region.ops) {
+      if (std::ranges::any_of(module_.op(inner).operands, isThere)) return true;
+      for (RegionId deeper : module_.op(inner).regions)
+        if (capturesFrom(deeper, depth)) return true;
+    }
+    return false;
+  }
+
+  // Made from nothing large, by nothing dear.
+  bool shouldFloat(const Op& op) {
+    if (op.kind == OpKind::constant_ || op.kind == OpKind::iota_) return true;
+    int64_t bytes = 0, read = 0;
+    for (Value v : op.results) bytes += module_.shape(v).bytes();
+    for (Value v : op.operands)
+      if (!facts(v).floats) read += module_.shape(v).bytes();
+    bool moves = opClass(op.kind) == OpClass::shape;
+    if (!moves && !isCheapElementwise(op.kind)) return false;
+    if (bytes <= kSmallBytes && read > 0 && op.kind != OpKind::broadcast_in_dim_) return false;
+    return bytes > kMaxGrowth * read;
+  }
+
+  // A value for use in the region around: itself, or a copy of what floats in the loop.
+  Value outside(Value v, int depth) {
+    if (facts(v).level < depth) return v;
+    if (facts(v).copy.valid()) return facts(v).copy;
+    const Op& op = *module_.def(v);
+    Values operands = op.operands;
+    for (Value& operand : operands) operand = outside(operand, depth);
+    Type type = module_.type(v);
+    OpId copy = module_.addOp(op.kind, std::move(operands), {&type, 1});
+    module_.op(copy).attrs = op.attrs;
+    module_.op(copy).loc = op.loc;
+    hoisted_.push_back(copy);
+    Value result = module_.op(copy).result();
+    facts(v).copy = result;
+    facts(result).level = depth - 1;
+    return result;
+  }
+
+  void dropInvariantCarries(OpId id) {
+    const Op& op = module_.op(id);
+    const Region& cond = module_.region(op.regions[0]);
+    const Region& body = module_.region(op.regions[1]);
+    std::vector<bool> keep(op.results.size(), true);
+    for (size_t i = 0; i < keep.size(); ++i) {
+      Value next = now(body.results[i]);
+      if (next != body.args[i] && next != op.operand(i)) continue;
+      keep[i] = false;
+      facts(cond.args[i]).forward = op.operand(i);
+      facts(body.args[i]).forward = op.operand(i);
+      facts(op.results[i]).forward = op.operand(i);
+    }
+    if (std::ranges::find(keep, false) == keep.end()) return;
+    keepLanes(module_, id, keep);
+    changed_ = true;
+  }
+
+  Module& module_;
+  std::vector<Facts> facts_;   // by value
+  std::vector<OpId> hoisted_;  // out of the region being walked, in order
+  bool changed_ = false;
+};
+
+}  // namespace
+
+PassResult hoistInvariants(Module& module) { return Hoister(module).run(); }
+
+}  // namespace tercel::passes
