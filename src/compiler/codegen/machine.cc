@@ -2,11 +2,10 @@
 
 #include <llvm/CodeGen/MachineModuleInfo.h>
 #include <llvm/CodeGen/Passes.h>
-#include <llvm/CodeGen/TargetPassConfig.h>
 #include <llvm/MC/TargetRegistry.h>
 #include <llvm/Target/TargetLoweringObjectFile.h>
 
-#include <mutex>
+#include "compiler/codegen/pipeline.h"
 
 extern "C" {
 void LLVMInitializeX86TargetInfo();
@@ -37,7 +36,8 @@ const llvm::Target& x86() {
 }  // namespace
 
 Machine::Machine(const Target& target, const CodegenOptions& options, Output output)
-    : cpu_(target.cpu), features_(target.features), level_(options.opt_level) {
+    : cpu_(target.cpu), features_(target.features), level_(options.opt_level),
+      verify_(options.verify) {
   llvm::TargetOptions target_options;
   target_options.AllowFPOpFusion = llvm::FPOpFusion::Strict;
   auto level = static_cast<llvm::CodeGenOptLevel>(options.opt_level);
@@ -54,11 +54,10 @@ void Machine::addPasses(const CodegenOptions& options, Output output) {
   config->setDisableVerify(!options.verify);
   passes_.add(config);
   passes_.add(module_info);
-  bool failed = config->addISelPasses();
-  TERCEL_CHECK(!failed, "LLVM cannot select instructions for ", cpu_);
-  config->addMachinePasses();
+  bool selects = addCodegenPasses(passes_, *config, options);
+  TERCEL_CHECK(selects, "LLVM cannot select instructions for ", cpu_);
   config->setInitialized();
-  failed = machine_->addAsmPrinter(
+  bool failed = machine_->addAsmPrinter(
       passes_, stream_, nullptr,
       output == Output::object ? llvm::CodeGenFileType::ObjectFile
                                : llvm::CodeGenFileType::AssemblyFile,

@@ -25,7 +25,8 @@ class Machine {
   llvm::StringRef run(llvm::Module& module);
 
   bool serves(const Target& target, const CodegenOptions& options) const {
-    return cpu_ == target.cpu && features_ == target.features && level_ == options.opt_level;
+    return cpu_ == target.cpu && features_ == target.features && level_ == options.opt_level &&
+           verify_ == options.verify;
   }
 
  private:
@@ -33,6 +34,7 @@ class Machine {
 
   std::string cpu_, features_;
   int level_;
+  bool verify_;
   std::unique_ptr<llvm::LLVMTargetMachine> machine_;
   llvm::SmallVector<char, 0> bytes_;
   llvm::raw_svector_ostream stream_{bytes_};

@@ -1,0 +1,14 @@
+// The passes between LLVM IR and machine code, in order.
+#pragma once
+#include <llvm/CodeGen/TargetPassConfig.h>
+#include <llvm/IR/LegacyPassManager.h>
+
+#include "compiler/codegen/codegen.h"
+
+namespace tercel::codegen {
+
+// False where LLVM has no instruction selector for the target.
+bool addCodegenPasses(llvm::legacy::PassManagerBase& passes, llvm::TargetPassConfig& config,
+                      const CodegenOptions& options);
+
+}  // namespace tercel::codegen
