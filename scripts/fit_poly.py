@@ -18,8 +18,9 @@ s = mp.sqrt
 FITS = [
     ("exp", "e^r = 1 + r + r^2 P(r), |r| <= ln(2)/2",
      lambda r: (mp.expm1(r) - r) / r**2, lambda r: r**2 / abs(mp.expm1(r)), -REDUCED, REDUCED, 5, 11),
-    ("exp2", "2^r = 1 + r P(r), |r| <= 1/2",
-     lambda r: (mp.mpf(2) ** r - 1) / r, lambda r: r / mp.mpf(2) ** r, -0.5001, 0.5001, 6, 12),
+    ("exp2", "2^r = 1 + r ln2 + r^2 P(r), |r| <= 1/2",
+     lambda r: (mp.mpf(2) ** r - 1 - r * LN2) / r**2, lambda r: r**2 / mp.mpf(2) ** r,
+     -0.5001, 0.5001, 5, 11),
     ("log", "log(1 + f) = f - f^2/2 + f^3 P(f), f in [-1/4, 1/2]",
      lambda f: (mp.log1p(f) - f + f * f / 2) / f**3, lambda f: f**3 / mp.log1p(f),
      -0.25, 0.5, 9, 20),

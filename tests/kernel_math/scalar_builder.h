@@ -1,8 +1,9 @@
-// The math builder over plain scalars, without any of the optional hooks.
+// The math builder over plain scalars: the plain operations, and one with all optional hooks.
 #pragma once
 #include <bit>
 #include <cmath>
 #include <cstdint>
+#include <limits>
 #include <type_traits>
 
 #include "compiler/kernel/math/builder.h"
@@ -65,6 +66,41 @@ struct ScalarBuilder {
   static I wrap(U x) { return static_cast<I>(x); }
 };
 
-static_assert(MathBuilder<ScalarBuilder<float>> && MathBuilder<ScalarBuilder<double>>);
+template <class T>
+struct HookedScalarBuilder : ScalarBuilder<T> {
+  using V = T;
+
+  V scalb(V x, V k) {
+    const T limit = 10000;
+    return std::isnan(k) ? k : std::ldexp(x, static_cast<int>(std::fmax(-limit, std::fmin(limit, k))));
+  }
+  V getExponent(V x) { return x == 0 ? -std::numeric_limits<T>::infinity() : std::logb(x); }
+  V getMantissa(V x) {
+    if (x < 0 || std::isnan(x)) return std::numeric_limits<T>::quiet_NaN();
+    if (x == 0 || std::isinf(x)) return 1;
+    int exponent;
+    T m = std::frexp(x, &exponent);
+    return m < T(0.75) ? 2 * m : m;
+  }
+  // The second of the two values nearest to n / d where it is inexact: as bad as is allowed.
+  V divApprox(V n, V d) {
+    T q = n / d;
+    T rest = std::fma(-q, d, n);
+    if (rest == 0) return q;
+    return std::nextafter(q, (rest > 0) == (d > 0) ? std::numeric_limits<T>::infinity()
+                                                   : -std::numeric_limits<T>::infinity());
+  }
+  template <class F>
+  V rarely(bool m, V v, F&& f) {
+    return m ? f() : v;
+  }
+  template <class Cond, class Body>
+  V repeatWhile(int bound, V v, Cond&& cond, Body&& body) {
+    for (int i = 0; i < bound && cond(v); ++i) v = body(v);
+    return v;
+  }
+};
+
+static_assert(MathBuilder<ScalarBuilder<float>> && MathBuilder<HookedScalarBuilder<double>>);
 
 }  // namespace tercel::math
