@@ -1,0 +1,58 @@
+// Small random modules that verify, from a seed: every op the passes have rules for, loops, branches
+// and calls, on values full of NaN, infinities and signed zeros.
+#pragma once
+#include <cstdint>
+#include <random>
+#include <vector>
+
+#include "compiler/ir/builder.h"
+#include "compiler/ir/module.h"
+
+namespace tercel::passes {
+
+class RandomModule {
+ public:
+  explicit RandomModule(uint64_t seed) : random_(seed) {}
+
+  // A module of about `ops` ops in main.
+  ir::Module make(int ops);
+  // Arguments for its main.
+  std::vector<ir::Literal> arguments(const ir::Module& module);
+  ir::Literal literal(const Shape& shape);
+
+ private:
+  using B = ir::Builder;
+  int64_t pick(int64_t n) { return static_cast<int64_t>(random_() % static_cast<uint64_t>(n)); }
+  bool chance(int percent) { return pick(100) < percent; }
+  DType dtype();
+  Dims dims();
+  ir::Value any();
+  ir::Value anyOf(const Shape& shape, B& b);
+  ir::Value anyDType(DType dtype, B& b);
+  ir::Value scalar(DType dtype, B& b) { return anyOf({dtype, {}}, b); }
+  void add(ir::Value v) { pool_.push_back(v); }
+
+  void ops(B& b, int count, int depth);
+  void op(B& b, int depth);
+  void elementwise(B& b);
+  void arithmetic(B& b, ir::Value x);
+  void selection(B& b);
+  void conversion(B& b);
+  void movement(B& b);
+  void cut(B& b);
+  void join(B& b);
+  void indexed(B& b);
+  void reduction(B& b);
+  void sort(B& b);
+  void contraction(B& b);
+  void branch(B& b, int depth);
+  void loop(B& b, int depth);
+  void call(B& b);
+  ir::RegionId reducer(ir::Module& m, DType dtype, int lanes);
+  ir::RegionId branchRegion(B& b, std::span<const Shape> shapes, int depth);
+
+  std::mt19937_64 random_;
+  std::vector<ir::Value> pool_;  // what is visible where ops are being added
+};
+
+}  // namespace tercel::passes
