@@ -76,10 +76,20 @@ void dump(Kernels kernels, const Target& target, const CodegenOptions& options) 
   options.dump("asm", std::string_view(machine.run(*module)));
 }
 
+Status checkTarget(Kernels kernels, const Target& target) {
+  if (target.has_fma) return {};
+  for (const kernel::Kernel* kernel : kernels)
+    for (const kernel::Inst& inst : kernel->insts)
+      if (inst.op == kernel::Opcode::fma && inst.type.scalar == kernel::Scalar::f64)
+        return unimplemented("a double-precision fma for ", target.cpu, ", which has none");
+  return {};
+}
+
 }  // namespace
 
 Result<ObjectCode> compileKernels(Kernels kernels, const Target& target,
                                   const CodegenOptions& options) {
+  TERCEL_TRY(checkTarget(kernels, target));
   if (options.dump) dump(kernels, target, options);
   Workshop& shop = workshop();
   llvm::LLVMContext& context = shop.freshContext();

@@ -44,6 +44,7 @@ class Emitter {
   Value* emitMulHigh64(Value* a, Value* b);
   Value* emitFloatUnary(const Inst& inst);
   Value* emitFma(const Inst& inst);
+  Value* emitFloatFma(Value* a, Value* b, Value* c);
   Value* emitCompare(const Inst& inst);
   Value* intrinsic(llvm::Intrinsic::ID id, std::initializer_list<Value*> operands);
 
