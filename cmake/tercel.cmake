@@ -9,7 +9,7 @@ endif()
 
 add_library(tercel_options INTERFACE)
 target_compile_options(tercel_options INTERFACE -Wall -Wextra -Werror
-  -Wno-missing-field-initializers -fno-semantic-interposition -fno-math-errno -g1)
+  -Wno-missing-field-initializers -Wno-restrict -fno-semantic-interposition -fno-math-errno -g1)
 target_include_directories(tercel_options INTERFACE ${PROJECT_SOURCE_DIR}/src)
 if(TERCEL_SANITIZE)
   target_compile_options(tercel_options INTERFACE -fsanitize=${TERCEL_SANITIZE}

@@ -22,6 +22,8 @@ class Builder {
   BufferId addParam(Scalar element, bool read_only);
   BufferId addScratch(Scalar element, int64_t elements);
 
+  // A value of no instruction, for planning without running: never lower a kernel that has one.
+  V opaque(Type type) { return addValue(type, 0, 0xffffffffu); }
   V constant(Type type, uint64_t bits);
   V index(int64_t value) { return constant({Scalar::i64, 1}, static_cast<uint64_t>(value)); }
   V integer(Type type, int64_t value);

@@ -63,6 +63,7 @@ struct Buffer {
   int32_t param = -1;          // -1: scratch
   int64_t scratch_offset = 0;  // bytes
   int64_t align = 64;          // of the base, bytes
+  int32_t alias_of = -1;       // another buffer that may be the same memory
   bool read_only = false;      // never written while the kernel runs: loads may move
 };
 

@@ -1,0 +1,63 @@
+#include "compiler/compile.h"
+
+#include "compiler/codegen/codegen.h"
+#include "compiler/ir/text.h"
+#include "compiler/kernel_cache.h"
+#include "compiler/passes/pipeline.h"
+#include "compiler/plan/plan.h"
+#include "compiler/stablehlo/reader.h"
+
+namespace tercel::compiler {
+namespace {
+
+void dumpModule(const CompileOptions& options, std::string_view stage, const ir::Module& module) {
+  if (options.dump) options.dump(stage, ir::print(module, /*with_locations=*/true));
+}
+
+Result<program::Program> compileChecked(ir::Module module, const CompileOptions& options) {
+  dumpModule(options, "input", module);
+  passes::PipelineOptions pipeline;
+  pipeline.verify = options.verify;
+  if (options.dump)
+    pipeline.dump = [&](std::string_view pass, const ir::Module& m) {
+      dumpModule(options, pass, m);
+    };
+  TERCEL_TRY(passes::runPipeline(module, pipeline));
+  TERCEL_ASSIGN(plan::Plan plan, plan::makePlan(module));
+  TERCEL_TRY(generateKernels(module, plan, options));
+  return std::move(plan.program);
+}
+
+}  // namespace
+
+Result<ir::Module> read(std::span<const std::byte> bytes) {
+  std::string_view text(reinterpret_cast<const char*>(bytes.data()), bytes.size());
+  size_t first = text.find_first_not_of(" \t\r\n");
+  if (first != text.npos && text.substr(first).starts_with("module @") &&
+      text.find("stablehlo") == text.npos)
+    return ir::parse(text);
+  return stablehlo::readStablehlo(bytes);
+}
+
+Result<program::Program> compileModule(ir::Module module, const CompileOptions& options) {
+  try {
+    return compileChecked(std::move(module), options);
+  } catch (const CheckFailure& failure) {
+    return Status(Code::internal, failure.message);
+  } catch (const std::bad_alloc&) {
+    return resourceExhausted("out of memory while compiling");
+  }
+}
+
+Result<program::Program> compile(std::span<const std::byte> bytes, const CompileOptions& options) {
+  try {
+    TERCEL_ASSIGN(ir::Module module, read(bytes));
+    return compileChecked(std::move(module), options);
+  } catch (const CheckFailure& failure) {
+    return Status(Code::internal, failure.message);
+  } catch (const std::bad_alloc&) {
+    return resourceExhausted("out of memory while compiling");
+  }
+}
+
+}  // namespace tercel::compiler

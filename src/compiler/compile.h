@@ -1,0 +1,27 @@
+// bytes -> Program: the whole compiler behind one call.
+#pragma once
+#include <functional>
+#include <span>
+#include <string>
+
+#include "compiler/ir/module.h"
+#include "core/status.h"
+#include "program/program.h"
+
+namespace tercel::compiler {
+
+struct CompileOptions {
+  bool verify = false;
+  // Called with (stage, text) after each stage; expensive.
+  std::function<void(std::string_view stage, std::string_view text)> dump;
+};
+
+// A StableHLO portable artifact (bytes) or a Module in its own text form. Thread-safe. Errors:
+// INVALID_ARGUMENT for a malformed program, UNIMPLEMENTED naming an op, type and place, INTERNAL for
+// a bug of ours.
+Result<program::Program> compile(std::span<const std::byte> bytes, const CompileOptions& options);
+Result<ir::Module> read(std::span<const std::byte> bytes);
+// From a Module as read; runs the pipeline, plans, and generates code.
+Result<program::Program> compileModule(ir::Module module, const CompileOptions& options);
+
+}  // namespace tercel::compiler

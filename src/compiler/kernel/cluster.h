@@ -1,0 +1,55 @@
+// A cluster: the ops that one kernel computes together, and how it is lowered.
+#pragma once
+#include <string>
+#include <vector>
+
+#include "compiler/ir/module.h"
+#include "compiler/kernel/kernel.h"
+#include "core/status.h"
+
+namespace tercel::kernel {
+
+// What the generated code may count on.
+struct Machine {
+  int vector_bytes = 64;
+  bool has_bf16_dot = false;
+  int64_t l1_bytes = 32 << 10;
+  int64_t l2_bytes = 1 << 20;
+};
+
+// The shape of a cluster's loops.
+enum class Nest : uint8_t {
+  loop,      // each output element on its own
+  rows,      // reductions over rows (or columns), with what comes before and after them
+  contract,  // a dot_general or convolution with its epilogue
+  update,    // dynamic_update_slice in place
+  scatter,
+  select_and_scatter,
+  comparator,  // of a sort
+  region,      // control flow with everything inside it
+};
+std::string_view nestName(Nest nest);
+
+struct Cluster {
+  Nest nest = Nest::loop;
+  std::vector<ir::OpId> ops;       // in order; none of a region inside
+  std::vector<ir::Value> inputs;   // in memory before
+  std::vector<ir::Value> outputs;  // in memory after
+  // alias[i] = the input whose memory output i takes, or -1. The kernel then reads that input only
+  // at places not yet written.
+  std::vector<int32_t> alias;
+  // may_alias[i] = the input that output i may share memory with at run time (donation), or -1.
+  std::vector<int32_t> may_alias;
+  // Of a rows nest: the dimensions of the operands of its reductions, and which of them are reduced.
+  Dims domain;
+  std::vector<bool> reduced;
+};
+
+// The kernel's params are the inputs, then the outputs that alias no input.
+// UNIMPLEMENTED names an op that cannot be lowered.
+Result<Kernel> lower(const ir::Module& module, const Cluster& cluster, const Machine& machine);
+
+// Two clusters with the same key lower to the same kernel. Values of scalar constants are part of it.
+std::string structureKey(const ir::Module& module, const Cluster& cluster);
+
+}  // namespace tercel::kernel

@@ -1,0 +1,176 @@
+#include "compiler/kernel/elem.h"
+
+#include <bit>
+#include <cmath>
+#include <cstring>
+
+#include "core/status.h"
+
+namespace tercel::kernel {
+namespace {
+
+uint64_t elementBits(const ir::Literal& literal, int64_t index, size_t size, size_t part) {
+  uint64_t bits = 0;
+  size_t element = byteSize(literal.shape().dtype);
+  size_t at = (literal.isSplat() ? 0 : static_cast<size_t>(index)) * element + part * size;
+  std::memcpy(&bits, literal.bytes().data() + at, size);
+  return bits;
+}
+
+// To f16 or bf16 from f64, by way of f32 rounded to odd (see core/dtype.cc).
+V doubleToFloatRoundedToOdd(Builder& b, V x) {
+  V nearest = b.cast(Opcode::fptrunc, x, Scalar::f32);
+  V back = b.cast(Opcode::fpext, nearest, Scalar::f64);
+  V bits = b.cast(Opcode::bitcast, nearest, Scalar::i32);
+  V away = b.compare(Opcode::fcmp, Predicate::ogt, b.unary(Opcode::fabs, back),
+                     b.unary(Opcode::fabs, x));
+  V lower = b.isub(bits, b.integer(b.type(bits), 1));
+  V odd = b.binary(Opcode::or_, b.select(away, lower, bits), b.integer(b.type(bits), 1));
+  V inexact = b.compare(Opcode::fcmp, Predicate::one, back, x);
+  V infinite = b.compare(Opcode::fcmp, Predicate::oeq, b.unary(Opcode::fabs, nearest),
+                         b.number(b.type(nearest), __builtin_inf()));
+  V keep = b.binary(Opcode::or_, infinite,
+                    b.binary(Opcode::xor_, inexact, b.constant(b.type(inexact), 1)));
+  return b.cast(Opcode::bitcast, b.select(keep, bits, odd), Scalar::f32);
+}
+
+V floatToFloat(Builder& b, V x, DType to) {
+  Scalar from = b.type(x).scalar;
+  Scalar want = computedScalar(to);
+  if (from == Scalar::f64 && (to == DType::f16 || to == DType::bf16))
+    return roundTo(b, doubleToFloatRoundedToOdd(b, x), to);
+  if (from == want) return roundTo(b, x, to);
+  return b.cast(from == Scalar::f64 ? Opcode::fptrunc : Opcode::fpext, x, want);
+}
+
+// Saturates; NaN gives 0.
+V floatToInt(Builder& b, V x, DType to) {
+  Scalar s = storedScalar(to);
+  Type type = b.type(x).with(s);
+  int width = bitWidth(s);
+  bool is_signed = isSigned(to);
+  double limit = std::ldexp(1.0, is_signed ? width - 1 : width);  // first value too large
+  double low = is_signed ? -limit : 0.0;
+  V hi = b.number(b.type(x), limit);
+  V too_high = b.compare(Opcode::fcmp, Predicate::oge, x, hi);
+  V in_range = b.compare(Opcode::fcmp, Predicate::ogt, x,
+                         b.number(b.type(x), is_signed ? low : -1.0));
+  in_range = b.binary(Opcode::and_, in_range,
+                      b.binary(Opcode::xor_, too_high, b.constant(b.type(too_high), 1)));
+  V safe = b.select(in_range, x, b.number(b.type(x), 0.0));
+  V value = b.cast(is_signed ? Opcode::fptosi : Opcode::fptoui, safe, s);
+  uint64_t all = ~uint64_t{0};
+  V highest = b.constant(type, is_signed ? all >> (65 - width) : all);
+  value = b.select(too_high, highest, value);
+  if (!is_signed) return value;
+  V too_low = b.compare(Opcode::fcmp, Predicate::ole, x, b.number(b.type(x), low));
+  return b.select(too_low, b.constant(type, uint64_t{1} << (width - 1)), value);
+}
+
+V intToInt(Builder& b, V x, DType from, DType to) {
+  Scalar want = storedScalar(to);
+  int have_bits = bitWidth(b.type(x).scalar), want_bits = bitWidth(want);
+  if (have_bits == want_bits) return x;
+  if (have_bits > want_bits) return b.cast(Opcode::itrunc, x, want);
+  return b.cast(isSigned(from) ? Opcode::sext : Opcode::zext, x, want);
+}
+
+V intToFloat(Builder& b, V x, DType from, DType to) {
+  Opcode op = isSigned(from) ? Opcode::sitofp : Opcode::uitofp;
+  bool narrow = to == DType::f16 || to == DType::bf16;
+  if (!narrow) return b.cast(op, x, computedScalar(to));
+  if (byteSize(from) <= 2) return roundTo(b, b.cast(op, x, Scalar::f32), to);
+  return floatToFloat(b, b.cast(op, x, Scalar::f64), to);
+}
+
+V realToReal(Builder& b, V x, DType from, DType to) {
+  if (from == to) return x;
+  Type type = b.type(x);
+  if (isPred(to)) {
+    if (isFloat(from)) return b.compare(Opcode::fcmp, Predicate::une, x, b.number(type, 0.0));
+    return b.compare(Opcode::icmp, Predicate::ne, x, b.integer(type, 0));
+  }
+  if (isPred(from)) {
+    if (!isFloat(to)) return b.cast(Opcode::zext, x, storedScalar(to));
+    Type result = type.with(computedScalar(to));
+    return b.select(x, b.number(result, 1.0), b.number(result, 0.0));
+  }
+  if (isFloat(from)) return isFloat(to) ? floatToFloat(b, x, to) : floatToInt(b, x, to);
+  return isFloat(to) ? intToFloat(b, x, from, to) : intToInt(b, x, from, to);
+}
+
+}  // namespace
+
+Scalar storedScalar(DType dtype) {
+  switch (realPart(dtype)) {
+    case DType::pred: return Scalar::i1;
+    case DType::s8: case DType::u8: return Scalar::i8;
+    case DType::s16: case DType::u16: return Scalar::i16;
+    case DType::s32: case DType::u32: return Scalar::i32;
+    case DType::s64: case DType::u64: return Scalar::i64;
+    case DType::f16: return Scalar::f16;
+    case DType::bf16: return Scalar::bf16;
+    case DType::f32: return Scalar::f32;
+    default: return Scalar::f64;
+  }
+}
+
+Scalar computedScalar(DType dtype) {
+  Scalar s = storedScalar(dtype);
+  return s == Scalar::f16 || s == Scalar::bf16 ? Scalar::f32 : s;
+}
+
+V roundTo(Builder& b, V x, DType dtype) {
+  if (dtype != DType::f16 && dtype != DType::bf16) return x;
+  const Inst* def = b.kernel().def(x);
+  if (def && def->op == Opcode::fpext && b.type(def->operands[0]).scalar == storedScalar(dtype))
+    return x;  // already of that precision
+  return b.cast(Opcode::fpext, b.cast(Opcode::fptrunc, x, storedScalar(dtype)), Scalar::f32);
+}
+
+Elem elemConstant(Builder& b, DType dtype, const ir::Literal& literal, int64_t index) {
+  size_t size = byteSize(realPart(dtype));
+  auto part = [&](size_t which) {
+    uint64_t bits = elementBits(literal, index, size, which);
+    if (dtype == DType::f16)
+      return b.number({Scalar::f32, 1}, halfToFloat(static_cast<uint16_t>(bits)));
+    if (dtype == DType::bf16)
+      return b.constant({Scalar::f32, 1}, bits << 16);
+    return b.constant({storedScalar(dtype), 1}, isPred(dtype) ? bits != 0 : bits);
+  };
+  return isComplex(dtype) ? Elem{part(0), part(1)} : Elem{part(0), {}};
+}
+
+Elem elemSelect(Builder& b, V condition, const Elem& on_true, const Elem& on_false) {
+  Elem result{b.select(condition, on_true.re, on_false.re), {}};
+  if (on_true.im.valid()) result.im = b.select(condition, on_true.im, on_false.im);
+  return result;
+}
+
+Elem elemWiden(Builder& b, const Elem& x, int lanes) {
+  return {b.widen(x.re, lanes), x.im.valid() ? b.widen(x.im, lanes) : V{}};
+}
+
+Elem elemConvert(Builder& b, const Elem& x, DType from, DType to) {
+  if (from == to) return x;
+  if (isComplex(to)) {
+    V im = isComplex(from) ? realToReal(b, x.im, realPart(from), realPart(to)) : V{};
+    V re = realToReal(b, x.re, realPart(from), realPart(to));
+    return {re, im.valid() ? im : b.number(b.type(re), 0.0)};
+  }
+  if (isComplex(from) && isPred(to)) {
+    V re = realToReal(b, x.re, realPart(from), to);
+    return {b.binary(Opcode::or_, re, realToReal(b, x.im, realPart(from), to)), {}};
+  }
+  return {realToReal(b, x.re, realPart(from), to), {}};
+}
+
+Elem elemFromIndex(Builder& b, V index, DType dtype) {
+  return elemConvert(b, {index, {}}, DType::s64, dtype);
+}
+
+V elemToIndex(Builder& b, const Elem& x, DType dtype) {
+  return realToReal(b, x.re, dtype, DType::s64);
+}
+
+}  // namespace tercel::kernel

@@ -1,0 +1,301 @@
+#include <bit>
+#include <cmath>
+
+#include "compiler/kernel/elem.h"
+#include "compiler/kernel/elem_math.h"
+#include "core/status.h"
+
+namespace tercel::kernel {
+namespace {
+
+using ir::AttrKey;
+using ir::OpKind;
+
+V isNan(Builder& b, V x) { return b.compare(Opcode::fcmp, Predicate::uno, x, x); }
+V intZero(Builder& b, V x) { return b.integer(b.type(x), 0); }
+
+// Integers of the same width that order as the floats do, -NaN first, NaN last.
+V totalOrderKey(Builder& b, V x) {
+  Scalar i = b.type(x).scalar == Scalar::f64 ? Scalar::i64 : Scalar::i32;
+  V bits = b.cast(Opcode::bitcast, x, i);
+  int width = bitWidth(i);
+  V sign = b.binary(Opcode::ashr, bits, b.integer(b.type(bits), width - 1));
+  V low = b.constant(b.type(bits), ~uint64_t{0} >> (65 - width));
+  return b.binary(Opcode::xor_, bits, b.binary(Opcode::and_, sign, low));
+}
+
+struct Predicates {
+  std::string_view direction;
+  Predicate floating, is_signed, is_unsigned;
+};
+constexpr Predicates kPredicates[] = {
+    {"EQ", Predicate::oeq, Predicate::eq, Predicate::eq},
+    {"NE", Predicate::une, Predicate::ne, Predicate::ne},
+    {"LT", Predicate::olt, Predicate::slt, Predicate::ult},
+    {"LE", Predicate::ole, Predicate::sle, Predicate::ule},
+    {"GT", Predicate::ogt, Predicate::sgt, Predicate::ugt},
+    {"GE", Predicate::oge, Predicate::sge, Predicate::uge},
+};
+
+V emitCompare(Builder& b, const ir::Op& op, DType in, V x, V y) {
+  const std::string& direction = op.symbol(AttrKey::comparison_direction);
+  for (const Predicates& row : kPredicates) {
+    if (row.direction != direction) continue;
+    if (isFloat(in)) {
+      if (op.symbol(AttrKey::compare_type) == "TOTALORDER")
+        return b.compare(Opcode::icmp, row.is_signed, totalOrderKey(b, x), totalOrderKey(b, y));
+      return b.compare(Opcode::fcmp, row.floating, x, y);
+    }
+    return b.compare(Opcode::icmp, isSigned(in) ? row.is_signed : row.is_unsigned, x, y);
+  }
+  TERCEL_CHECK(false, "comparison_direction ", direction);
+  return {};
+}
+
+V emitExtremum(Builder& b, bool maximum, DType in, V x, V y) {
+  if (isPred(in)) return b.binary(maximum ? Opcode::or_ : Opcode::and_, x, y);
+  if (!isFloat(in)) {
+    Opcode op = isSigned(in) ? (maximum ? Opcode::smax : Opcode::smin)
+                             : (maximum ? Opcode::umax : Opcode::umin);
+    return b.binary(op, x, y);
+  }
+  V picked = b.binary(maximum ? Opcode::fmax : Opcode::fmin, x, y);  // y where either is NaN
+  return b.select(isNan(b, x), x, picked);
+}
+
+V emitShift(Builder& b, OpKind kind, V x, V amount) {
+  Type type = b.type(x);
+  int width = bitWidth(type.scalar);
+  V limit = b.integer(type, width);
+  V in_range = b.compare(Opcode::icmp, Predicate::ult, amount, limit);
+  V last = b.integer(type, width - 1);
+  V safe = b.select(in_range, amount, last);
+  if (kind == OpKind::shift_right_arithmetic_) return b.binary(Opcode::ashr, x, safe);
+  Opcode op = kind == OpKind::shift_left_ ? Opcode::shl : Opcode::lshr;
+  return b.select(in_range, b.binary(op, x, safe), intZero(b, x));
+}
+
+// Division by zero gives all ones, remainder by zero the dividend, MIN / -1 = MIN, MIN % -1 = 0.
+V emitIntDivide(Builder& b, OpKind kind, DType in, V x, V y) {
+  Type type = b.type(b.binary(Opcode::iadd, x, y));
+  bool divide = kind == OpKind::divide_;
+  V zero = b.compare(Opcode::icmp, Predicate::eq, y, intZero(b, y));
+  V unsafe = zero;
+  if (isSigned(in)) {
+    V lowest = b.constant(type, uint64_t{1} << (bitWidth(type.scalar) - 1));
+    V overflow = b.binary(Opcode::and_, b.compare(Opcode::icmp, Predicate::eq, x, lowest),
+                          b.compare(Opcode::icmp, Predicate::eq, y, b.integer(b.type(y), -1)));
+    unsafe = b.binary(Opcode::or_, zero, overflow);
+  }
+  V safe = b.select(unsafe, b.integer(type, 1), y);
+  Opcode op = isSigned(in) ? (divide ? Opcode::sdiv : Opcode::srem)
+                           : (divide ? Opcode::udiv : Opcode::urem);
+  V result = b.binary(op, x, safe);
+  return b.select(zero, divide ? b.integer(type, -1) : x, result);
+}
+
+// Square and multiply; a negative exponent leaves only 1 and -1 with a non-zero power.
+V emitIntPower(Builder& b, DType in, V base, V exponent) {
+  int lanes = std::max(b.type(base).lanes, b.type(exponent).lanes);
+  base = b.widen(base, lanes);
+  exponent = b.widen(exponent, lanes);
+  Type type = b.type(base);
+  V one = b.integer(type, 1), zero = b.integer(type, 0);
+  SmallVector<V, 4> carried{one, base, exponent};
+  auto last = b.forLoop(b.index(0), b.index(bitWidth(type.scalar)), 1, carried,
+                        [&](V, std::span<const V> c) {
+                          V odd = b.compare(Opcode::icmp, Predicate::ne,
+                                            b.binary(Opcode::and_, c[2], one), zero);
+                          V product = b.select(odd, b.imul(c[0], c[1]), c[0]);
+                          return Builder::Values{product, b.imul(c[1], c[1]),
+                                                 b.binary(Opcode::lshr, c[2], one)};
+                        });
+  if (!isSigned(in)) return last[0];
+  V minus_one = b.integer(type, -1);
+  V is_one = b.compare(Opcode::icmp, Predicate::eq, base, one);
+  V is_minus = b.compare(Opcode::icmp, Predicate::eq, base, minus_one);
+  V odd = b.compare(Opcode::icmp, Predicate::ne, b.binary(Opcode::and_, exponent, one), zero);
+  V inverse = b.select(is_one, one, b.select(is_minus, b.select(odd, minus_one, one), zero));
+  V negative = b.compare(Opcode::icmp, Predicate::slt, exponent, zero);
+  return b.select(negative, inverse, last[0]);
+}
+
+V emitSign(Builder& b, DType in, V x) {
+  Type type = b.type(x);
+  if (!isFloat(in)) {
+    V positive = b.compare(Opcode::icmp, isSigned(in) ? Predicate::sgt : Predicate::ne, x,
+                           intZero(b, x));
+    V one = b.integer(type, 1);
+    V rest = isSigned(in) ? b.binary(Opcode::ashr, x, b.integer(type, bitWidth(type.scalar) - 1))
+                          : intZero(b, x);
+    return b.select(positive, one, rest);
+  }
+  V zero = b.number(type, 0.0);
+  V negative = b.select(b.compare(Opcode::fcmp, Predicate::olt, x, zero), b.number(type, -1.0), x);
+  return b.select(b.compare(Opcode::fcmp, Predicate::ogt, x, zero), b.number(type, 1.0), negative);
+}
+
+V copySign(Builder& b, V magnitude, V sign) {
+  Scalar i = b.type(sign).scalar == Scalar::f64 ? Scalar::i64 : Scalar::i32;
+  V mask = b.constant(b.type(sign).with(i), uint64_t{1} << (bitWidth(i) - 1));
+  V s = b.binary(Opcode::and_, b.cast(Opcode::bitcast, sign, i), mask);
+  V m = b.cast(Opcode::bitcast, b.unary(Opcode::fabs, magnitude), i);
+  return b.cast(Opcode::bitcast, b.binary(Opcode::or_, m, s), b.type(sign).scalar);
+}
+
+V emitRoundAwayFromZero(Builder& b, V x) {
+  V whole = b.unary(Opcode::trunc_int, x);
+  V rest = b.unary(Opcode::fabs, b.binary(Opcode::fsub, x, whole));
+  V half = b.compare(Opcode::fcmp, Predicate::oge, rest, b.number(b.type(x), 0.5));
+  V next = b.fadd(whole, copySign(b, b.number(b.type(x), 1.0), x));
+  return copySign(b, b.select(half, next, whole), x);
+}
+
+// Rounds to a float format of fewer bits, kept in the wider one. Values too small for the format's
+// exponent become zero of their sign, too large ones infinity.
+V emitReducePrecision(Builder& b, const ir::Op& op, V x) {
+  bool wide = b.type(x).scalar == Scalar::f64;
+  int mantissa = wide ? 52 : 23, exponent = wide ? 11 : 8;
+  int64_t want_mantissa = op.integer(AttrKey::mantissa_bits);
+  int64_t want_exponent = op.integer(AttrKey::exponent_bits);
+  Scalar i = wide ? Scalar::i64 : Scalar::i32;
+  V bits = b.cast(Opcode::bitcast, x, i);
+  Type type = b.type(bits);
+  if (want_mantissa < mantissa) {
+    int64_t drop = mantissa - want_mantissa;
+    V last = b.binary(Opcode::and_, b.binary(Opcode::lshr, bits, b.integer(type, drop)),
+                      b.integer(type, 1));
+    V bias = b.iadd(last, b.integer(type, (int64_t{1} << (drop - 1)) - 1));
+    bits = b.binary(Opcode::and_, b.iadd(bits, bias), b.integer(type, -(int64_t{1} << drop)));
+  }
+  uint64_t sign_bit = uint64_t{1} << (mantissa + exponent);
+  V sign = b.binary(Opcode::and_, bits, b.constant(type, sign_bit));
+  if (want_exponent < exponent) {
+    int64_t bias = (int64_t{1} << (exponent - 1)) - 1;
+    int64_t want_bias = (int64_t{1} << (want_exponent - 1)) - 1;
+    V magnitude = b.binary(Opcode::and_, bits, b.constant(type, sign_bit - 1));
+    // The exponent fields strictly between these are representable.
+    V largest = b.constant(type, static_cast<uint64_t>(bias + want_bias + 1) << mantissa);
+    V smallest = b.constant(type, static_cast<uint64_t>(bias - want_bias + 1) << mantissa);
+    V infinity = b.binary(Opcode::or_, sign,
+                          b.constant(type, ((uint64_t{1} << exponent) - 1) << mantissa));
+    V too_large = b.compare(Opcode::icmp, Predicate::uge, magnitude, largest);
+    V too_small = b.compare(Opcode::icmp, Predicate::ult, magnitude, smallest);
+    bits = b.select(too_large, infinity, b.select(too_small, sign, bits));
+  }
+  V result = b.cast(Opcode::bitcast, bits, b.type(x).scalar);
+  return b.select(isNan(b, x), x, result);
+}
+
+V emitIsFinite(Builder& b, V x) {
+  return b.compare(Opcode::fcmp, Predicate::olt, b.unary(Opcode::fabs, x),
+                   b.number(b.type(x), __builtin_inf()));
+}
+
+V emitAbs(Builder& b, DType in, V x) {
+  if (isFloat(in)) return b.unary(Opcode::fabs, x);
+  if (!isSigned(in)) return x;
+  return b.binary(Opcode::smax, x, b.isub(intZero(b, x), x));
+}
+
+struct BasicRow {
+  OpKind kind;
+  Opcode integer;
+  Opcode floating;
+};
+constexpr BasicRow kBasic[] = {
+    {OpKind::add_, Opcode::iadd, Opcode::fadd},
+    {OpKind::subtract_, Opcode::isub, Opcode::fsub},
+    {OpKind::multiply_, Opcode::imul, Opcode::fmul},
+};
+
+V emitBasic(Builder& b, OpKind kind, DType in, V x, V y) {
+  for (const BasicRow& row : kBasic) {
+    if (row.kind != kind) continue;
+    if (isPred(in)) return b.binary(kind == OpKind::add_ ? Opcode::or_ : Opcode::and_, x, y);
+    return b.binary(isFloat(in) ? row.floating : row.integer, x, y);
+  }
+  return {};
+}
+
+V emitBitwise(Builder& b, OpKind kind, V x, V y) {
+  Opcode op = kind == OpKind::and_ ? Opcode::and_
+              : kind == OpKind::or_ ? Opcode::or_
+                                    : Opcode::xor_;
+  return b.binary(op, x, y);
+}
+
+V emitReal(Builder& b, const ir::Op& op, DType in, std::span<const Elem> args) {
+  V x = args[0].re;
+  V y = args.size() > 1 ? args[1].re : V{};
+  switch (op.kind) {
+    case OpKind::abs_: return emitAbs(b, in, x);
+    case OpKind::add_: case OpKind::subtract_: case OpKind::multiply_:
+      return emitBasic(b, op.kind, in, x, y);
+    case OpKind::and_: case OpKind::or_: case OpKind::xor_:
+      return emitBitwise(b, op.kind, x, y);
+    case OpKind::ceil_: return b.unary(Opcode::ceil, x);
+    case OpKind::clamp_:
+      return emitExtremum(b, false, in, emitExtremum(b, true, in, y, x), args[2].re);
+    case OpKind::compare_: return emitCompare(b, op, in, x, y);
+    case OpKind::count_leading_zeros_: return b.unary(Opcode::clz, x);
+    case OpKind::divide_:
+      return isFloat(in) ? b.binary(Opcode::fdiv, x, y) : emitIntDivide(b, op.kind, in, x, y);
+    case OpKind::floor_: return b.unary(Opcode::floor, x);
+    case OpKind::imag_: return b.number(b.type(x), 0.0);
+    case OpKind::is_finite_: return emitIsFinite(b, x);
+    case OpKind::maximum_: return emitExtremum(b, true, in, x, y);
+    case OpKind::minimum_: return emitExtremum(b, false, in, x, y);
+    case OpKind::negate_:
+      return isFloat(in) ? b.unary(Opcode::fneg, x) : b.isub(intZero(b, x), x);
+    case OpKind::not_: return b.binary(Opcode::xor_, x, b.integer(b.type(x), -1));
+    case OpKind::popcnt_: return b.unary(Opcode::popcnt, x);
+    case OpKind::real_: return x;
+    case OpKind::reduce_precision_: return emitReducePrecision(b, op, x);
+    case OpKind::round_nearest_afz_: return emitRoundAwayFromZero(b, x);
+    case OpKind::round_nearest_even_: return b.unary(Opcode::round_even, x);
+    case OpKind::shift_left_: case OpKind::shift_right_arithmetic_:
+    case OpKind::shift_right_logical_:
+      return emitShift(b, op.kind, x, y);
+    case OpKind::sign_: return emitSign(b, in, x);
+    case OpKind::sqrt_: return b.unary(Opcode::fsqrt, x);
+    case OpKind::power_:
+      if (!isFloat(in)) return emitIntPower(b, in, x, y);
+      return emitMath(b, op.kind, x, y);
+    case OpKind::remainder_:
+      if (!isFloat(in)) return emitIntDivide(b, op.kind, in, x, y);
+      return emitMath(b, op.kind, x, y);
+    default: return emitMath(b, op.kind, x, y);
+  }
+}
+
+V bitcastSameWidth(Builder& b, V x, DType in, DType out) {
+  if (in == DType::f16 || in == DType::bf16) x = b.cast(Opcode::fptrunc, x, storedScalar(in));
+  if (isPred(in)) x = b.cast(Opcode::zext, x, Scalar::i8);
+  if (isPred(out)) return b.compare(Opcode::icmp, Predicate::ne, x, intZero(b, x));
+  x = b.cast(Opcode::bitcast, x, storedScalar(out));
+  if (out == DType::f16 || out == DType::bf16) x = b.cast(Opcode::fpext, x, Scalar::f32);
+  return x;
+}
+
+}  // namespace
+
+Elem emitElementwise(Builder& b, const ir::Op& op, DType in, DType out,
+                     std::span<const Elem> args) {
+  switch (op.kind) {
+    case OpKind::select_: return elemSelect(b, args[0].re, args[1], args[2]);
+    case OpKind::convert_: return elemConvert(b, args[0], in, out);
+    case OpKind::complex_: {
+      int lanes = std::max(b.type(args[0].re).lanes, b.type(args[1].re).lanes);
+      return {b.widen(args[0].re, lanes), b.widen(args[1].re, lanes)};
+    }
+    case OpKind::bitcast_convert_:
+      return isComplex(in) ? args[0] : Elem{bitcastSameWidth(b, args[0].re, in, out), {}};
+    default: break;
+  }
+  if (isComplex(in)) return emitComplex(b, op, in, out, args);
+  V result = emitReal(b, op, in, args);
+  return {isFloat(out) ? roundTo(b, result, out) : result, {}};
+}
+
+}  // namespace tercel::kernel

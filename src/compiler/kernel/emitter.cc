@@ -1,0 +1,377 @@
+#include "compiler/kernel/emitter.h"
+
+#include "core/status.h"
+
+namespace tercel::kernel {
+namespace {
+
+using ir::AttrKey;
+using ir::OpKind;
+
+uint64_t hashOf(ir::Value v, const Indices& indices) {
+  uint64_t hash = v.index;
+  auto mix = [&](uint64_t word) { hash = (hash ^ word) * 0x9e3779b97f4a7c15ull + (hash >> 29); };
+  for (const Index& i : indices) {
+    mix(static_cast<uint64_t>(i.constant));
+    for (Term t : i.terms) mix(t.atom * 1000003ull + static_cast<uint64_t>(t.factor));
+  }
+  return hash;
+}
+
+}  // namespace
+
+void Emitter::bindMemory(ir::Value v, BufferId buffer, int64_t offset) {
+  Binding binding;
+  binding.buffer = buffer;
+  binding.offset = offset;
+  bindings_[v.index] = std::move(binding);
+}
+
+void Emitter::bindPlaced(ir::Value v, BufferId buffer, Placement place) {
+  Binding binding;
+  binding.kind = Binding::Kind::placed;
+  binding.buffer = buffer;
+  binding.place = std::move(place);
+  bindings_[v.index] = std::move(binding);
+}
+
+void Emitter::bindElem(ir::Value v, Elem elem) {
+  Binding binding;
+  binding.kind = Binding::Kind::elem;
+  binding.elem = elem;
+  bindings_[v.index] = std::move(binding);
+}
+
+void Emitter::unbind(ir::Value v) { bindings_.erase(v.index); }
+
+Guard Emitter::both(Guard x, Guard y) {
+  auto conjunction = [&](V p, V q) {
+    return !p.valid() ? q : !q.valid() ? p : b_.binary(Opcode::and_, p, q);
+  };
+  return {conjunction(x.lanes, y.lanes), conjunction(x.scalar, y.scalar)};
+}
+
+Guard Emitter::guardOf(V condition) {
+  if (!condition.valid()) return {};
+  return b_.type(condition).isVector() ? Guard{condition, {}} : Guard{{}, condition};
+}
+
+Elem Emitter::at(ir::Value v, const Indices& indices) {
+  if (auto found = bindings_.find(v.index);
+      found != bindings_.end() && found->second.kind == Binding::Kind::elem)
+    return found->second.elem;
+  uint64_t hash = hashOf(v, indices);
+  for (const Scope& scope : scopes_) {
+    auto [first, last] = scope.equal_range(hash);
+    for (; first != last; ++first)
+      if (first->second.value == v && first->second.indices == indices) return first->second.elem;
+  }
+  Elem elem = compute(v, indices);
+  scopes_.back().emplace(hash, Memo{v, indices, elem});
+  return elem;
+}
+
+Elem Emitter::compute(ir::Value v, const Indices& indices) {
+  const Shape& shape = m_.shape(v);
+  if (auto found = bindings_.find(v.index); found != bindings_.end()) {
+    const Binding& binding = found->second;
+    Index index = binding.kind == Binding::Kind::placed
+                      ? binding.place(indices)
+                      : space_.add(space_.linear(indices, shape.dims), Index(binding.offset));
+    return loadAt(binding.buffer, shape.dtype, index);
+  }
+  const ir::Op* op = m_.def(v);
+  TERCEL_CHECK(op, "value %", v.index, " : ", toString(shape), " is not bound in this kernel");
+  Indices mapped;
+  switch (op->kind) {
+    case OpKind::constant_: return constantAt(*op, indices);
+    case OpKind::iota_: {
+      const Index& i = indices[static_cast<size_t>(op->integer(AttrKey::iota_dimension))];
+      space_.noteBareUse(i);
+      V value = space_.varies(i) ? space_.emitLanes(i, lanes_) : space_.emitScalar(i);
+      return elemFromIndex(b_, value, shape.dtype);
+    }
+    case OpKind::broadcast_in_dim_: {
+      const auto& dims = op->ints(AttrKey::broadcast_dimensions);
+      const Dims& from = m_.shape(op->operand(0)).dims;
+      for (size_t i = 0; i < dims.size(); ++i)
+        mapped.push_back(from[i] == 1 ? Index(0) : indices[static_cast<size_t>(dims[i])]);
+      return at(op->operand(0), mapped);
+    }
+    case OpKind::reshape_:
+      mapped = space_.delinear(space_.linear(indices, shape.dims),
+                               m_.shape(op->operand(0)).dims);
+      return at(op->operand(0), mapped);
+    case OpKind::transpose_: {
+      const auto& permutation = op->ints(AttrKey::permutation);
+      mapped.resize(indices.size());
+      for (size_t i = 0; i < indices.size(); ++i)
+        mapped[static_cast<size_t>(permutation[i])] = indices[i];
+      return at(op->operand(0), mapped);
+    }
+    case OpKind::slice_: {
+      const auto& start = op->ints(AttrKey::start_indices);
+      const auto& strides = op->ints(AttrKey::strides);
+      for (size_t i = 0; i < indices.size(); ++i)
+        mapped.push_back(space_.add(space_.scale(indices[i], strides[i]), Index(start[i])));
+      return at(op->operand(0), mapped);
+    }
+    case OpKind::reverse_:
+      mapped = indices;
+      for (int64_t d : op->ints(AttrKey::dimensions))
+        mapped[static_cast<size_t>(d)] =
+            space_.subtract(Index(shape.dims[static_cast<size_t>(d)] - 1),
+                            indices[static_cast<size_t>(d)]);
+      return at(op->operand(0), mapped);
+    case OpKind::pad_: return padAt(*op, indices);
+    case OpKind::concatenate_: return concatenateAt(*op, indices);
+    case OpKind::dynamic_slice_: return dynamicSliceAt(*op, indices);
+    case OpKind::dynamic_update_slice_: return dynamicUpdateSliceAt(*op, indices);
+    case OpKind::gather_: return gatherAt(*op, indices);
+    case OpKind::reduce_: return reduceAt(*op, indices)[m_.value(v).index];
+    case OpKind::reduce_window_: return reduceWindowAt(*op, indices)[m_.value(v).index];
+    case OpKind::dot_general_: return dotAt(*op, indices);
+    case OpKind::convolution_: return convolutionAt(*op, indices);
+    case OpKind::optimization_barrier_: return at(op->operand(m_.value(v).index), indices);
+    case OpKind::map_: {
+      std::vector<Elem> args;
+      for (ir::Value operand : op->operands) args.push_back(at(operand, indices));
+      return runRegion(op->regions[0], args)[0];
+    }
+    default: break;
+  }
+  TERCEL_CHECK(ir::isElementwise(op->kind), ir::opName(op->kind), " cannot be evaluated in place");
+  return elementwise(*op, indices);
+}
+
+Elem Emitter::elementwise(const ir::Op& op, const Indices& indices) {
+  const Shape& out = m_.shape(op.result());
+  if (op.kind == OpKind::bitcast_convert_ &&
+      byteSize(m_.shape(op.operand(0)).dtype) != byteSize(out.dtype))
+    return bitcastAt(op, indices);
+  SmallVector<Elem, 3> args;
+  for (ir::Value operand : op.operands)
+    args.push_back(at(operand, m_.shape(operand).rank() == 0 ? Indices{} : indices));
+  DType in = m_.shape(op.operand(op.kind == OpKind::select_ ? 1 : 0)).dtype;
+  return emitElementwise(b_, op, in, out.dtype, args);
+}
+
+Elem Emitter::constantAt(const ir::Op& op, const Indices& indices) {
+  const ir::Literal& literal = op.literal();
+  const Shape& shape = literal.shape();
+  if (literal.isSplat()) return elemConstant(b_, shape.dtype, literal, 0);
+  Index at = space_.linear(indices, shape.dims);
+  if (at.isConstant()) return elemConstant(b_, shape.dtype, literal, at.constant);
+  TERCEL_CHECK(shape.elements() <= 64, "a large constant must be bound to memory");
+  space_.noteBareUse(at);
+  V index = space_.varies(at) ? space_.emitLanes(at, lanes_) : space_.emitScalar(at);
+  Elem result = elemConstant(b_, shape.dtype, literal, 0);
+  for (int64_t i = 1; i < shape.elements(); ++i) {
+    V here = b_.compare(Opcode::icmp, Predicate::eq, index, b_.index(i));
+    result = elemSelect(b_, here, elemConstant(b_, shape.dtype, literal, i), result);
+  }
+  return result;
+}
+
+// Between element types of different size the last dimension of the wider view is missing.
+Elem Emitter::bitcastAt(const ir::Op& op, const Indices& indices) {
+  DType from = m_.shape(op.operand(0)).dtype, to = m_.shape(op.result()).dtype;
+  auto bitsOf = [&](V x, DType t) {
+    if (t == DType::f16 || t == DType::bf16) x = b_.cast(Opcode::fptrunc, x, storedScalar(t));
+    Scalar i = byteSize(t) == 1   ? Scalar::i8
+               : byteSize(t) == 2 ? Scalar::i16
+               : byteSize(t) == 4 ? Scalar::i32
+                                  : Scalar::i64;
+    return b_.cast(Opcode::bitcast, x, i);
+  };
+  auto fromBits = [&](V x, DType t) {
+    x = b_.cast(Opcode::bitcast, x, storedScalar(t));
+    return t == DType::f16 || t == DType::bf16 ? b_.cast(Opcode::fpext, x, Scalar::f32) : x;
+  };
+  TERCEL_CHECK(!isComplex(from) && !isComplex(to), "bitcast_convert between widths of ",
+               dtypeName(from), " and ", dtypeName(to));
+  int64_t small = static_cast<int64_t>(std::min(byteSize(from), byteSize(to)));
+  int64_t ratio = static_cast<int64_t>(std::max(byteSize(from), byteSize(to))) / small;
+  DType carrier = small == 1 ? DType::u8 : small == 2 ? DType::u16 : DType::u32;
+  if (byteSize(from) > byteSize(to)) {
+    Indices outer(indices.begin(), indices.end() - 1);
+    space_.noteBareUse(indices.back());
+    const Index& last = indices.back();
+    V part = space_.varies(last) ? space_.emitLanes(last, lanes_) : space_.emitScalar(last);
+    V bits = bitsOf(at(op.operand(0), outer).re, from);
+    V shift = elemConvert(b_, {b_.imul(part, b_.index(small * 8)), {}}, DType::s64,
+                          byteSize(from) == 8   ? DType::u64
+                          : byteSize(from) == 4 ? DType::u32
+                                                : DType::u16)
+                  .re;
+    return {fromBits(b_.cast(Opcode::itrunc, b_.binary(Opcode::lshr, bits, shift),
+                             storedScalar(carrier)),
+                     to),
+            {}};
+  }
+  V sum;
+  for (int64_t k = 0; k < ratio; ++k) {
+    Indices inner = indices;
+    inner.push_back(Index(k));
+    V bits = bitsOf(at(op.operand(0), inner).re, from);
+    Scalar wide = byteSize(to) == 8 ? Scalar::i64 : byteSize(to) == 4 ? Scalar::i32 : Scalar::i16;
+    V part = b_.cast(Opcode::zext, bits, wide);
+    part = b_.binary(Opcode::shl, part, b_.integer(b_.type(part), k * small * 8));
+    sum = sum.valid() ? b_.binary(Opcode::or_, sum, part) : part;
+  }
+  return {fromBits(sum, to), {}};
+}
+
+V Emitter::inBounds(const Index& x, int64_t extent) {
+  if (space_.lowest(x) >= 0 && space_.highest(x) < extent) return {};
+  space_.noteBareUse(x);
+  V value = space_.varies(x) ? space_.emitLanes(x, lanes_) : space_.emitScalar(x);
+  return b_.compare(Opcode::icmp, Predicate::ult, value, b_.index(extent));
+}
+
+Elem Emitter::padAt(const ir::Op& op, const Indices& indices) {
+  const Dims& dims = m_.shape(op.operand(0)).dims;
+  Elem padding = at(op.operand(1), {});
+  Guard inside;
+  V condition;
+  Indices mapped;
+  for (size_t d = 0; d < dims.size(); ++d) {
+    int64_t gap = op.ints(AttrKey::interior_padding)[d] + 1;
+    Index x = space_.subtract(indices[d], Index(op.ints(AttrKey::edge_padding_low)[d]));
+    V ok = inBounds(x, (dims[d] - 1) * gap + 1);
+    if (gap > 1) {
+      Index rest = space_.remainder(x, gap);
+      V value = space_.varies(rest) ? space_.emitLanes(rest, lanes_) : space_.emitScalar(rest);
+      V whole = b_.compare(Opcode::icmp, Predicate::eq, value, b_.index(0));
+      ok = ok.valid() ? b_.binary(Opcode::and_, ok, whole) : whole;
+      x = space_.quotient(x, gap);
+    }
+    mapped.push_back(x);
+    if (!ok.valid()) continue;
+    condition = condition.valid() ? b_.binary(Opcode::and_, condition, ok) : ok;
+    inside = both(inside, guardOf(ok));
+  }
+  if (elementCount(dims) == 0) return padding;
+  if (!condition.valid()) return at(op.operand(0), mapped);
+  Elem value = guarded(inside, [&] { return at(op.operand(0), mapped); });
+  return elemSelect(b_, condition, value, padding);
+}
+
+Elem Emitter::concatenateAt(const ir::Op& op, const Indices& indices) {
+  size_t d = static_cast<size_t>(op.integer(AttrKey::dimension));
+  const Index& along = indices[d];
+  int64_t end = m_.shape(op.result()).dims[d];
+  Elem result;
+  bool have = false;
+  for (size_t i = op.operands.size(); i-- > 0;) {
+    int64_t size = m_.shape(op.operand(i)).dims[d];
+    int64_t start = end - size;
+    end = start;
+    if (size == 0 || space_.highest(along) < start || space_.lowest(along) >= start + size)
+      continue;
+    Indices mapped = indices;
+    mapped[d] = space_.subtract(along, Index(start));
+    V inside = inBounds(mapped[d], size);
+    Elem part = guarded(guardOf(inside), [&] { return at(op.operand(i), mapped); });
+    result = have && inside.valid() ? elemSelect(b_, inside, part, result) : part;
+    have = true;
+  }
+  TERCEL_CHECK(have, "concatenate evaluated outside of its operands");
+  return result;
+}
+
+Index Emitter::elemIndex(const Elem& elem, DType dtype, int64_t extent) {
+  return space_.lanes(elemToIndex(b_, elem, dtype), extent);
+}
+
+Index Emitter::clampedIndex(ir::Value start, const Indices& indices, int64_t limit) {
+  if (limit == 0) return Index(0);
+  DType dtype = m_.shape(start).dtype;
+  V value = elemToIndex(b_, at(start, indices), dtype);
+  Type type = b_.type(value);
+  // An unsigned 64-bit start above the signed range is clamped from above.
+  if (dtype == DType::u64)
+    value = b_.binary(Opcode::umin, value, b_.integer(type, limit));
+  value = b_.binary(Opcode::smax, value, b_.integer(type, 0));
+  value = b_.binary(Opcode::smin, value, b_.integer(type, limit));
+  return space_.lanes(value, limit + 1);
+}
+
+Elem Emitter::dynamicSliceAt(const ir::Op& op, const Indices& indices) {
+  const Dims& dims = m_.shape(op.operand(0)).dims;
+  const auto& sizes = op.ints(AttrKey::slice_sizes);
+  Indices mapped;
+  for (size_t d = 0; d < dims.size(); ++d)
+    mapped.push_back(
+        space_.add(clampedIndex(op.operand(1 + d), {}, dims[d] - sizes[d]), indices[d]));
+  return at(op.operand(0), mapped);
+}
+
+Elem Emitter::dynamicUpdateSliceAt(const ir::Op& op, const Indices& indices) {
+  const Dims& dims = m_.shape(op.operand(0)).dims;
+  const Dims& sizes = m_.shape(op.operand(1)).dims;
+  if (elementCount(sizes) == 0) return at(op.operand(0), indices);
+  V condition;
+  Guard inside;
+  Indices mapped;
+  for (size_t d = 0; d < dims.size(); ++d) {
+    Index start = clampedIndex(op.operand(2 + d), {}, dims[d] - sizes[d]);
+    mapped.push_back(space_.subtract(indices[d], start));
+    V ok = sizes[d] == dims[d] ? V{} : inBounds(mapped[d], sizes[d]);
+    if (!ok.valid()) continue;
+    condition = condition.valid() ? b_.binary(Opcode::and_, condition, ok) : ok;
+    inside = both(inside, guardOf(ok));
+  }
+  if (!condition.valid()) return at(op.operand(1), mapped);
+  Elem update = guarded(inside, [&] { return at(op.operand(1), mapped); });
+  return elemSelect(b_, condition, update, at(op.operand(0), indices));
+}
+
+Elem Emitter::gatherAt(const ir::Op& op, const Indices& indices) {
+  const Shape& operand = m_.shape(op.operand(0));
+  const Shape& starts = m_.shape(op.operand(1));
+  auto contains = [](const ir::Ints& list, size_t d) {
+    return std::find(list.begin(), list.end(), static_cast<int64_t>(d)) != list.end();
+  };
+  const auto& offset_dims = op.ints(AttrKey::offset_dims);
+  const auto& collapsed = op.ints(AttrKey::collapsed_slice_dims);
+  const auto& batching = op.ints(AttrKey::operand_batching_dims);
+  const auto& starts_batching = op.ints(AttrKey::start_indices_batching_dims);
+  const auto& map = op.ints(AttrKey::start_index_map);
+  const auto& sizes = op.ints(AttrKey::slice_sizes);
+  size_t vector_dim = static_cast<size_t>(op.integer(AttrKey::index_vector_dim));
+  Indices batch, offset;
+  for (size_t d = 0; d < indices.size(); ++d)
+    (contains(offset_dims, d) ? offset : batch).push_back(indices[d]);
+  Indices start(operand.dims.size());
+  for (size_t k = 0; k < map.size(); ++k) {
+    Indices where = batch;
+    if (vector_dim < starts.dims.size())
+      where.insert(where.begin() + static_cast<int64_t>(vector_dim), Index(static_cast<int64_t>(k)));
+    size_t d = static_cast<size_t>(map[k]);
+    start[d] = clampedIndex(op.operand(1), where, operand.dims[d] - sizes[d]);
+  }
+  for (size_t k = 0; k < batching.size(); ++k) {
+    size_t in_starts = static_cast<size_t>(starts_batching[k]);
+    size_t in_batch = in_starts - (in_starts > vector_dim ? 1 : 0);
+    start[static_cast<size_t>(batching[k])] = batch[in_batch];
+  }
+  size_t next = 0;
+  for (size_t d = 0; d < operand.dims.size(); ++d)
+    if (!contains(collapsed, d) && !contains(batching, d))
+      start[d] = space_.add(start[d], offset[next++]);
+  return at(op.operand(0), start);
+}
+
+std::vector<Elem> Emitter::runRegion(ir::RegionId id, std::span<const Elem> args) {
+  const ir::Region& region = m_.region(id);
+  return scope([&] {
+    for (size_t i = 0; i < args.size(); ++i) bindElem(region.args[i], args[i]);
+    std::vector<Elem> results;
+    for (ir::Value v : region.results) results.push_back(at(v, {}));
+    for (size_t i = 0; i < args.size(); ++i) unbind(region.args[i]);
+    return results;
+  });
+}
+
+}  // namespace tercel::kernel

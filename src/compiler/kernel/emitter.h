@@ -1,0 +1,145 @@
+// Evaluates tensor values at symbolic indices: the bridge from the tensor IR to the kernel IR.
+//
+// at(v, indices) emits whatever computes the element of v there: a load where v is bound to memory, a
+// register where it is bound to one, else the op that defines v, at indices mapped back through it.
+// With a vectorised loop among the indices the element is a vector. Every op of the IR that yields
+// data can be evaluated so; nests choose loops, memory and registers to make it fast.
+#pragma once
+#include <functional>
+#include <unordered_map>
+#include <vector>
+
+#include "compiler/ir/module.h"
+#include "compiler/kernel/elem.h"
+#include "compiler/kernel/index.h"
+
+namespace tercel::kernel {
+
+// Which lanes (and whether any) hold elements that exist: loads must not touch the others.
+struct Guard {
+  V lanes;   // vector of i1, or invalid: all
+  V scalar;  // i1, or invalid: true
+};
+
+// A load or store as the nest's planner needs to know it.
+struct Access {
+  Index index;
+  int64_t element_bytes = 0;
+  bool is_store = false;
+  bool is_gather = false;
+};
+
+class Emitter {
+ public:
+  Emitter(Builder& builder, IndexSpace& space, const ir::Module& module, int lanes)
+      : b_(builder), space_(space), m_(module), lanes_(lanes), scopes_(1) {}
+
+  Builder& builder() { return b_; }
+  IndexSpace& space() { return space_; }
+  const ir::Module& module() const { return m_; }
+  int lanes() const { return lanes_; }
+
+  // v lives in memory, row-major from `offset` (elements; a complex number is one element).
+  void bindMemory(ir::Value v, BufferId buffer, int64_t offset = 0);
+  // v lives in memory, at an index that `place` works out from its indices.
+  using Placement = std::function<Index(std::span<const Index>)>;
+  void bindPlaced(ir::Value v, BufferId buffer, Placement place);
+  // v's element at these indices is known (empty: at any indices).
+  void bindElem(ir::Value v, Elem elem);
+  void unbind(ir::Value v);
+  bool isBound(ir::Value v) const { return bindings_.contains(v.index); }
+
+  Elem at(ir::Value v, const Indices& indices);
+  void store(ir::Value v, const Indices& indices, const Elem& elem);  // to v's memory
+  void storeAt(BufferId buffer, DType dtype, const Index& index, const Elem& elem);
+  Elem loadAt(BufferId buffer, DType dtype, const Index& index);
+
+  // Runs a region on element values (reducers, comparators, scatter bodies).
+  std::vector<Elem> runRegion(ir::RegionId region, std::span<const Elem> args);
+
+  // What is emitted in `body` stays in its own memo scope: use around each block.
+  template <class F>
+  auto scope(F&& body) {
+    struct Leave {
+      Emitter& e;
+      ~Leave() { e.scopes_.pop_back(); }
+    };
+    scopes_.emplace_back();
+    Leave leave{*this};
+    return body();
+  }
+  // What is emitted in `body` only touches elements where `guard` holds besides.
+  template <class F>
+  auto guarded(Guard guard, F&& body) {
+    Guard before = guard_;
+    guard_ = both(guard_, guard);
+    scopes_.emplace_back();
+    struct Leave {
+      Emitter& e;
+      Guard before;
+      ~Leave() {
+        e.guard_ = before;
+        e.scopes_.pop_back();
+      }
+    } leave{*this, before};
+    return body();
+  }
+  // A loop over 0 .. extent-1 in steps of `step`, in its own scope, with carried elements.
+  std::vector<Elem> loop(int64_t extent, std::vector<Elem> carried,
+                         const std::function<std::vector<Elem>(Index, std::vector<Elem>)>& body);
+
+  std::vector<Access>* record = nullptr;  // where set, accesses are listed here
+
+ private:
+  struct Binding {
+    enum class Kind : uint8_t { memory, placed, elem } kind = Kind::memory;
+    BufferId buffer = 0;
+    int64_t offset = 0;
+    Placement place;
+    Elem elem;
+  };
+  struct Memo {
+    ir::Value value;
+    Indices indices;
+    Elem elem;
+  };
+  using Scope = std::unordered_multimap<uint64_t, Memo>;
+
+  Guard both(Guard a, Guard b);
+  Elem compute(ir::Value v, const Indices& indices);
+  Elem elementwise(const ir::Op& op, const Indices& indices);
+  Elem constantAt(const ir::Op& op, const Indices& indices);
+  Elem bitcastAt(const ir::Op& op, const Indices& indices);
+  Elem padAt(const ir::Op& op, const Indices& indices);
+  Elem concatenateAt(const ir::Op& op, const Indices& indices);
+  Elem dynamicSliceAt(const ir::Op& op, const Indices& indices);
+  Elem dynamicUpdateSliceAt(const ir::Op& op, const Indices& indices);
+  Elem gatherAt(const ir::Op& op, const Indices& indices);
+  std::vector<Elem> reduceAt(const ir::Op& op, const Indices& indices);
+  std::vector<Elem> reduceWindowAt(const ir::Op& op, const Indices& indices);
+  Elem dotAt(const ir::Op& op, const Indices& indices);
+  Elem convolutionAt(const ir::Op& op, const Indices& indices);
+
+ public:
+  // clamp(start, 0, limit) as an index; start is an integer tensor's element.
+  Index clampedIndex(ir::Value start, const Indices& at, int64_t limit);
+  // The element's value as an index in [0, extent), without clamping.
+  Index elemIndex(const Elem& elem, DType dtype, int64_t extent);
+  // 0 <= x < extent, for an index that may be outside; invalid V where it always holds.
+  V inBounds(const Index& x, int64_t extent);
+  Guard guardOf(V condition);
+  Elem selectWhere(V condition, const Elem& a, const Elem& b);
+  Elem multiplyAdd(const Elem& a, const Elem& b, const Elem& sum, DType in, DType out);
+  Elem zero(DType dtype);
+
+ private:
+  Builder& b_;
+  IndexSpace& space_;
+  const ir::Module& m_;
+  int lanes_;
+  Guard guard_;
+  std::unordered_map<uint32_t, Binding> bindings_;
+  std::vector<Scope> scopes_;
+};
+
+}  // namespace tercel::kernel

@@ -1,0 +1,267 @@
+// Ops whose elements are sums over loops: evaluated here one output element (or vector) at a time.
+#include "compiler/kernel/emitter.h"
+#include "core/status.h"
+
+namespace tercel::kernel {
+namespace {
+
+using ir::AttrKey;
+
+constexpr int64_t kUnroll = 4;  // loops up to this many trips are written out
+
+bool anyVaries(const IndexSpace& space, const Indices& indices) {
+  for (const Index& i : indices)
+    if (space.varies(i)) return true;
+  return false;
+}
+
+bool contains(const ir::Ints& list, size_t d) {
+  return std::find(list.begin(), list.end(), static_cast<int64_t>(d)) != list.end();
+}
+
+// Nested loops over `extents`, the last innermost; body gets their indices.
+using LoopBody = std::function<std::vector<Elem>(const Indices&, std::vector<Elem>)>;
+std::vector<Elem> nestedLoops(Emitter& e, std::span<const int64_t> extents, Indices outer,
+                              std::vector<Elem> carried, const LoopBody& body) {
+  if (extents.empty()) return body(outer, std::move(carried));
+  return e.loop(extents[0], std::move(carried), [&](Index i, std::vector<Elem> now) {
+    Indices inner = outer;
+    inner.push_back(i);
+    return nestedLoops(e, extents.subspan(1), std::move(inner), std::move(now), body);
+  });
+}
+
+}  // namespace
+
+std::vector<Elem> Emitter::loop(
+    int64_t extent, std::vector<Elem> carried,
+    const std::function<std::vector<Elem>(Index, std::vector<Elem>)>& body) {
+  auto widened = [&](const Elem& x, const Elem& like) {
+    return elemWiden(b_, x, b_.type(like.re).lanes);
+  };
+  if (extent <= kUnroll) {
+    for (int64_t i = 0; i < extent; ++i) {
+      std::vector<Elem> next = scope([&] { return body(Index(i), carried); });
+      for (size_t k = 0; k < carried.size(); ++k) carried[k] = widened(next[k], carried[k]);
+    }
+    return carried;
+  }
+  SmallVector<V, 8> flat;
+  for (const Elem& x : carried) {
+    flat.push_back(x.re);
+    if (x.im.valid()) flat.push_back(x.im);
+  }
+  auto unflatten = [&](std::span<const V> values) {
+    std::vector<Elem> elems;
+    size_t at = 0;
+    for (const Elem& x : carried) {
+      Elem elem{values[at++], {}};
+      if (x.im.valid()) elem.im = values[at++];
+      elems.push_back(elem);
+    }
+    return elems;
+  };
+  auto last = b_.forLoop(b_.index(0), b_.index(extent), 1, flat, [&](V i, std::span<const V> now) {
+    std::vector<Elem> next =
+        scope([&] { return body(space_.loop(i, extent), unflatten(now)); });
+    Builder::Values yields;
+    for (size_t k = 0; k < next.size(); ++k) {
+      Elem x = widened(next[k], carried[k]);
+      yields.push_back(x.re);
+      if (x.im.valid()) yields.push_back(x.im);
+    }
+    return yields;
+  });
+  return unflatten(last);
+}
+
+std::vector<Elem> Emitter::reduceAt(const ir::Op& op, const Indices& indices) {
+  size_t n = op.operands.size() / 2;
+  const auto& reduced = op.ints(AttrKey::dimensions);
+  const Dims& dims = m_.shape(op.operand(0)).dims;
+  Dims extents;
+  for (size_t d = 0; d < dims.size(); ++d)
+    if (contains(reduced, d)) extents.push_back(dims[d]);
+  int lanes = anyVaries(space_, indices) ? lanes_ : 1;
+  std::vector<Elem> carried;
+  for (size_t k = 0; k < n; ++k) carried.push_back(elemWiden(b_, at(op.operand(n + k), {}), lanes));
+  return nestedLoops(*this, extents, {}, std::move(carried),
+                     [&](const Indices& inner, std::vector<Elem> args) {
+    Indices where;
+    for (size_t d = 0, kept = 0, in = 0; d < dims.size(); ++d)
+      where.push_back(contains(reduced, d) ? inner[in++] : indices[kept++]);
+    for (size_t k = 0; k < n; ++k) args.push_back(at(op.operand(k), where));
+    return runRegion(op.regions[0], args);
+  });
+}
+
+std::vector<Elem> Emitter::reduceWindowAt(const ir::Op& op, const Indices& indices) {
+  size_t n = op.operands.size() / 2, rank = indices.size();
+  const Dims& dims = m_.shape(op.operand(0)).dims;
+  auto attr = [&](AttrKey key, size_t d, int64_t otherwise) {
+    const auto& list = op.ints(key);
+    return list.empty() ? otherwise : list[d];
+  };
+  Dims extents;
+  for (size_t d = 0; d < rank; ++d) extents.push_back(op.ints(AttrKey::window_dimensions)[d]);
+  int lanes = anyVaries(space_, indices) ? lanes_ : 1;
+  std::vector<Elem> carried;
+  for (size_t k = 0; k < n; ++k) carried.push_back(elemWiden(b_, at(op.operand(n + k), {}), lanes));
+  return nestedLoops(*this, extents, {}, std::move(carried),
+                     [&](const Indices& window, std::vector<Elem> args) {
+    Indices where(rank);
+    V condition;
+    Guard inside;
+    for (size_t d = 0; d < rank; ++d) {
+      int64_t gap = attr(AttrKey::base_dilations, d, 1);
+      Index x = space_.add(space_.scale(indices[d], attr(AttrKey::window_strides, d, 1)),
+                           space_.scale(window[d], attr(AttrKey::window_dilations, d, 1)));
+      x = space_.subtract(x, Index(attr(AttrKey::padding, 2 * d, 0)));
+      V ok = inBounds(x, (dims[d] - 1) * gap + 1);
+      if (gap > 1) {
+        Index rest = space_.remainder(x, gap);
+        V value = space_.varies(rest) ? space_.emitLanes(rest, lanes_) : space_.emitScalar(rest);
+        V whole = b_.compare(Opcode::icmp, Predicate::eq, value, b_.index(0));
+        ok = ok.valid() ? b_.binary(Opcode::and_, ok, whole) : whole;
+        x = space_.quotient(x, gap);
+      }
+      where[d] = x;
+      if (!ok.valid()) continue;
+      condition = condition.valid() ? b_.binary(Opcode::and_, condition, ok) : ok;
+      inside = both(inside, guardOf(ok));
+    }
+    return guarded(inside, [&] {
+      std::vector<Elem> all = args;
+      for (size_t k = 0; k < n; ++k) all.push_back(at(op.operand(k), where));
+      std::vector<Elem> next = runRegion(op.regions[0], all);
+      if (condition.valid())
+        for (size_t k = 0; k < n; ++k) next[k] = elemSelect(b_, condition, next[k], args[k]);
+      return next;
+    });
+  });
+}
+
+Elem Emitter::zero(DType dtype) {
+  if (isPred(dtype)) return {b_.constant({Scalar::i1, 1}, 0), {}};
+  Type type{computedScalar(dtype), 1};
+  V v = b_.constant(type, 0);
+  return {v, isComplex(dtype) ? v : V{}};
+}
+
+// sum + a * b in the precision that products of `in` accumulate in; `out` is the result's dtype.
+Elem Emitter::multiplyAdd(const Elem& a, const Elem& b, const Elem& sum, DType in, DType out) {
+  if (isComplex(out)) {
+    V re = b_.fma(a.re, b.re, sum.re), im = b_.fma(a.re, b.im, sum.im);
+    return {b_.fma(b_.unary(Opcode::fneg, a.im), b.im, re), b_.fma(a.im, b.re, im)};
+  }
+  if (isPred(out)) return {b_.binary(Opcode::or_, sum.re, b_.binary(Opcode::and_, a.re, b.re)), {}};
+  (void)in;
+  if (isFloat(out)) return {b_.fma(a.re, b.re, sum.re), {}};
+  return {b_.iadd(sum.re, b_.imul(a.re, b.re)), {}};
+}
+
+Elem Emitter::dotAt(const ir::Op& op, const Indices& indices) {
+  const Shape &lhs = m_.shape(op.operand(0)), &rhs = m_.shape(op.operand(1));
+  DType out = m_.shape(op.result()).dtype;
+  const auto& lb = op.ints(AttrKey::lhs_batching_dimensions);
+  const auto& rb = op.ints(AttrKey::rhs_batching_dimensions);
+  const auto& lc = op.ints(AttrKey::lhs_contracting_dimensions);
+  const auto& rc = op.ints(AttrKey::rhs_contracting_dimensions);
+  Dims extents;
+  for (int64_t d : lc) extents.push_back(lhs.dims[static_cast<size_t>(d)]);
+  int lanes = anyVaries(space_, indices) ? lanes_ : 1;
+  // f16 and bf16 accumulate in f32, which is how they are held; the sum is rounded at the end.
+  std::vector<Elem> sum = nestedLoops(
+      *this, extents, {}, {elemWiden(b_, zero(out), lanes)},
+      [&](const Indices& k, std::vector<Elem> now) {
+        Indices left(lhs.dims.size()), right(rhs.dims.size());
+        for (size_t i = 0; i < lb.size(); ++i)
+          left[static_cast<size_t>(lb[i])] = right[static_cast<size_t>(rb[i])] = indices[i];
+        for (size_t i = 0; i < lc.size(); ++i)
+          left[static_cast<size_t>(lc[i])] = right[static_cast<size_t>(rc[i])] = k[i];
+        size_t next = lb.size();
+        for (size_t d = 0; d < left.size(); ++d)
+          if (!contains(lb, d) && !contains(lc, d)) left[d] = indices[next++];
+        for (size_t d = 0; d < right.size(); ++d)
+          if (!contains(rb, d) && !contains(rc, d)) right[d] = indices[next++];
+        Elem a = elemConvert(b_, at(op.operand(0), left), lhs.dtype, out);
+        Elem b = elemConvert(b_, at(op.operand(1), right), rhs.dtype, out);
+        return std::vector<Elem>{multiplyAdd(a, b, now[0], lhs.dtype, out)};
+      });
+  return {roundTo(b_, sum[0].re, out), sum[0].im};
+}
+
+Elem Emitter::convolutionAt(const ir::Op& op, const Indices& indices) {
+  const Shape &lhs = m_.shape(op.operand(0)), &rhs = m_.shape(op.operand(1));
+  DType out = m_.shape(op.result()).dtype;
+  auto dim = [&](AttrKey key) { return static_cast<size_t>(op.integer(key)); };
+  auto attr = [&](AttrKey key, size_t d, int64_t otherwise) {
+    const auto& list = op.ints(key);
+    return list.empty() ? otherwise : list[d];
+  };
+  const auto& spatial_in = op.ints(AttrKey::input_spatial_dimensions);
+  const auto& spatial_kernel = op.ints(AttrKey::kernel_spatial_dimensions);
+  const auto& spatial_out = op.ints(AttrKey::output_spatial_dimensions);
+  int64_t groups = std::max<int64_t>(1, op.integer(AttrKey::feature_group_count));
+  int64_t batch_groups = std::max<int64_t>(1, op.integer(AttrKey::batch_group_count));
+  int64_t kernel_in = rhs.dims[dim(AttrKey::kernel_input_feature_dimension)];
+  int64_t kernel_out = rhs.dims[dim(AttrKey::kernel_output_feature_dimension)];
+  Dims extents;
+  for (int64_t d : spatial_kernel) extents.push_back(rhs.dims[static_cast<size_t>(d)]);
+  extents.push_back(kernel_in);
+  Index feature = indices[dim(AttrKey::output_feature_dimension)];
+  Index batch = indices[dim(AttrKey::output_batch_dimension)];
+  if (batch_groups > 1) {
+    int64_t in_batch = lhs.dims[dim(AttrKey::input_batch_dimension)] / batch_groups;
+    Index group = space_.quotient(feature, kernel_out / batch_groups);
+    batch = space_.add(space_.scale(group, in_batch), batch);
+  }
+  Index first_feature =
+      groups == 1 ? Index(0)
+                  : space_.scale(space_.quotient(feature, kernel_out / groups), kernel_in);
+  int lanes = anyVaries(space_, indices) ? lanes_ : 1;
+  auto sum = nestedLoops(*this, extents, {}, {elemWiden(b_, zero(out), lanes)},
+                         [&](const Indices& k, std::vector<Elem> now) {
+    Indices left(lhs.dims.size()), right(rhs.dims.size());
+    left[dim(AttrKey::input_batch_dimension)] = batch;
+    left[dim(AttrKey::input_feature_dimension)] = space_.add(first_feature, k.back());
+    right[dim(AttrKey::kernel_input_feature_dimension)] = k.back();
+    right[dim(AttrKey::kernel_output_feature_dimension)] = feature;
+    V condition;
+    Guard inside;
+    for (size_t s = 0; s < spatial_in.size(); ++s) {
+      size_t in = static_cast<size_t>(spatial_in[s]);
+      Index window = k[s];
+      bool reversed = attr(AttrKey::window_reversal, s, 0) != 0;
+      right[static_cast<size_t>(spatial_kernel[s])] =
+          reversed ? space_.subtract(Index(extents[s] - 1), window) : window;
+      const Index& o = indices[static_cast<size_t>(spatial_out[s])];
+      Index x = space_.add(space_.scale(o, attr(AttrKey::window_strides, s, 1)),
+                           space_.scale(window, attr(AttrKey::rhs_dilation, s, 1)));
+      x = space_.subtract(x, Index(attr(AttrKey::padding, 2 * s, 0)));
+      int64_t gap = attr(AttrKey::lhs_dilation, s, 1);
+      V ok = inBounds(x, (lhs.dims[in] - 1) * gap + 1);
+      if (gap > 1) {
+        Index rest = space_.remainder(x, gap);
+        V value = space_.varies(rest) ? space_.emitLanes(rest, lanes_) : space_.emitScalar(rest);
+        V whole = b_.compare(Opcode::icmp, Predicate::eq, value, b_.index(0));
+        ok = ok.valid() ? b_.binary(Opcode::and_, ok, whole) : whole;
+        x = space_.quotient(x, gap);
+      }
+      left[in] = x;
+      if (!ok.valid()) continue;
+      condition = condition.valid() ? b_.binary(Opcode::and_, condition, ok) : ok;
+      inside = both(inside, guardOf(ok));
+    }
+    return guarded(inside, [&] {
+      Elem a = elemConvert(b_, at(op.operand(0), left), lhs.dtype, out);
+      Elem b = elemConvert(b_, at(op.operand(1), right), rhs.dtype, out);
+      Elem next = multiplyAdd(a, b, now[0], lhs.dtype, out);
+      if (condition.valid()) next = elemSelect(b_, condition, next, now[0]);
+      return std::vector<Elem>{next};
+    });
+  });
+  return {roundTo(b_, sum[0].re, out), sum[0].im};
+}
+
+}  // namespace tercel::kernel

@@ -1,0 +1,136 @@
+#include <numeric>
+
+#include "compiler/kernel/emitter.h"
+#include "core/status.h"
+
+namespace tercel::kernel {
+namespace {
+
+// Lanes a, a+step, a+2*step ... of a vector of n lanes.
+std::vector<int16_t> lanesFrom(int first, int step, int count) {
+  std::vector<int16_t> list;
+  for (int i = 0; i < count; ++i) list.push_back(static_cast<int16_t>(first + i * step));
+  return list;
+}
+
+}  // namespace
+
+Elem Emitter::loadAt(BufferId buffer, DType dtype, const Index& index) {
+  if (record)
+    record->push_back({index, static_cast<int64_t>(byteSize(dtype)), false, false});
+  bool complex = isComplex(dtype);
+  auto extend = [&](V x) {
+    return computedScalar(dtype) == storedScalar(dtype)
+               ? x
+               : b_.cast(Opcode::fpext, x, computedScalar(dtype));
+  };
+  if (!space_.varies(index)) {
+    V at = space_.emitScalar(index, true);
+    int64_t offset = index.constant;
+    if (guard_.scalar.valid()) {
+      at = b_.select(guard_.scalar, b_.iadd(at, b_.index(offset)), b_.index(0));
+      offset = 0;
+    }
+    if (!complex) return {extend(b_.load(buffer, at, 1, offset)), {}};
+    V twice = b_.imul(at, b_.index(2));
+    return {b_.load(buffer, twice, 1, 2 * offset), b_.load(buffer, twice, 1, 2 * offset + 1)};
+  }
+  V mask = guard_.lanes;
+  Type mask_type{Scalar::i1, static_cast<uint16_t>(lanes_)};
+  if (guard_.scalar.valid()) {
+    V all = b_.splat(guard_.scalar, lanes_);
+    mask = mask.valid() ? b_.binary(Opcode::and_, mask, all) : all;
+  }
+  int64_t step;
+  if (space_.linearInLanes(index, &step) && (step == 1 || step == -1) && !(complex && mask.valid())) {
+    V at = space_.emitScalar(index, true);
+    auto reversed = lanesFrom(lanes_ - 1, -1, lanes_);
+    int64_t offset = index.constant - (step < 0 ? lanes_ - 1 : 0);
+    if (complex) {
+      V both = b_.load(buffer, b_.imul(at, b_.index(2)), 2 * lanes_, 2 * offset);
+      int first = step < 0 ? 2 * (lanes_ - 1) : 0;
+      return {b_.shuffle(both, both, lanesFrom(first, static_cast<int>(2 * step), lanes_)),
+              b_.shuffle(both, both, lanesFrom(first + 1, static_cast<int>(2 * step), lanes_))};
+    }
+    V value;
+    if (!mask.valid()) {
+      value = b_.load(buffer, at, lanes_, offset);
+    } else {
+      V ordered = step < 0 ? b_.shuffle(mask, mask, reversed) : mask;
+      value = b_.loadMasked(buffer, at, ordered, offset);
+    }
+    return {extend(step < 0 ? b_.shuffle(value, value, reversed) : value), {}};
+  }
+  if (!mask.valid()) mask = b_.constant(mask_type, 1);
+  V at = space_.emitLanes(index, lanes_);
+  if (!complex) return {extend(b_.gather(buffer, at, mask)), {}};
+  V twice = b_.imul(at, b_.index(2));
+  return {b_.gather(buffer, twice, mask), b_.gather(buffer, b_.iadd(twice, b_.index(1)), mask)};
+}
+
+void Emitter::store(ir::Value v, const Indices& indices, const Elem& elem) {
+  const Binding& binding = bindings_.at(v.index);
+  const Shape& shape = m_.shape(v);
+  Index index = binding.kind == Binding::Kind::placed
+                    ? binding.place(indices)
+                    : space_.add(space_.linear(indices, shape.dims), Index(binding.offset));
+  storeAt(binding.buffer, shape.dtype, index, elem);
+}
+
+void Emitter::storeAt(BufferId buffer, DType dtype, const Index& index, const Elem& elem) {
+  if (record) record->push_back({index, static_cast<int64_t>(byteSize(dtype)), true, false});
+  bool complex = isComplex(dtype);
+  auto narrow = [&](V x) {
+    return computedScalar(dtype) == storedScalar(dtype)
+               ? x
+               : b_.cast(Opcode::fptrunc, x, storedScalar(dtype));
+  };
+  V re = narrow(elem.re);
+  if (!space_.varies(index)) {
+    TERCEL_CHECK(!b_.type(re).isVector(), "storing a vector at one index");
+    auto write = [&] {
+      V at = space_.emitScalar(index, true);
+      if (!complex) return b_.store(buffer, at, re, index.constant);
+      V twice = b_.imul(at, b_.index(2));
+      b_.store(buffer, twice, re, 2 * index.constant);
+      b_.store(buffer, twice, elem.im, 2 * index.constant + 1);
+    };
+    guard_.scalar.valid() ? b_.ifThen(guard_.scalar, write) : write();
+    return;
+  }
+  re = b_.widen(re, lanes_);
+  V mask = guard_.lanes;
+  if (guard_.scalar.valid()) {
+    V all = b_.splat(guard_.scalar, lanes_);
+    mask = mask.valid() ? b_.binary(Opcode::and_, mask, all) : all;
+  }
+  int64_t step;
+  bool contiguous = space_.linearInLanes(index, &step) && step == 1;
+  if (complex && contiguous && !mask.valid()) {
+    std::vector<int16_t> interleave;
+    for (int i = 0; i < lanes_; ++i) {
+      interleave.push_back(static_cast<int16_t>(i));
+      interleave.push_back(static_cast<int16_t>(lanes_ + i));
+    }
+    V both = b_.shuffle(re, b_.widen(elem.im, lanes_), interleave);
+    b_.store(buffer, b_.imul(space_.emitScalar(index, true), b_.index(2)), both,
+             2 * index.constant);
+    return;
+  }
+  if (contiguous && !complex) {
+    V at = space_.emitScalar(index, true);
+    if (mask.valid())
+      b_.storeMasked(buffer, at, re, mask, index.constant);
+    else
+      b_.store(buffer, at, re, index.constant);
+    return;
+  }
+  if (!mask.valid()) mask = b_.constant({Scalar::i1, static_cast<uint16_t>(lanes_)}, 1);
+  V at = space_.emitLanes(index, lanes_);
+  if (!complex) return b_.scatter(buffer, at, re, mask);
+  V twice = b_.imul(at, b_.index(2));
+  b_.scatter(buffer, twice, re, mask);
+  b_.scatter(buffer, b_.iadd(twice, b_.index(1)), b_.widen(elem.im, lanes_), mask);
+}
+
+}  // namespace tercel::kernel

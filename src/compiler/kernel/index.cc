@@ -1,0 +1,269 @@
+#include "compiler/kernel/index.h"
+
+#include <algorithm>
+
+#include "core/status.h"
+
+namespace tercel::kernel {
+namespace {
+
+void addTerm(Index& to, Term term) {
+  auto at = std::lower_bound(to.terms.begin(), to.terms.end(), term,
+                             [](Term a, Term b) { return a.atom < b.atom; });
+  size_t position = static_cast<size_t>(at - to.terms.begin());
+  if (at != to.terms.end() && at->atom == term.atom) {
+    at->factor += term.factor;
+    if (at->factor == 0) to.terms.erase(position);
+  } else if (term.factor != 0) {
+    to.terms.insert(position, term);
+  }
+}
+
+int64_t floorDiv(int64_t a, int64_t b) { return a / b - (a % b < 0); }
+int64_t floorMod(int64_t a, int64_t b) { return a - floorDiv(a, b) * b; }
+
+}  // namespace
+
+uint32_t IndexSpace::addAtom(Atom atom) {
+  atoms_.push_back(std::move(atom));
+  return static_cast<uint32_t>(atoms_.size() - 1);
+}
+
+Index IndexSpace::atomIndex(uint32_t id) const {
+  Index index;
+  index.terms.push_back({id, 1});
+  return index;
+}
+
+Index IndexSpace::loop(V value, int64_t extent, bool vector) {
+  if (extent == 1) return Index(0);
+  Atom atom{.extent = extent, .is_loop = true, .is_vector_loop = vector, .value = value};
+  return atomIndex(addAtom(atom));
+}
+
+Index IndexSpace::scalar(V value, int64_t extent) {
+  uint64_t bits;
+  if (builder_.isConstant(value, &bits)) return Index(static_cast<int64_t>(bits));
+  for (uint32_t id = 0; id < atoms_.size(); ++id)
+    if (atoms_[id].value == value && !atoms_[id].is_loop) return atomIndex(id);
+  return atomIndex(addAtom({.extent = extent, .value = value}));
+}
+
+Index IndexSpace::lanes(V values, int64_t extent) {
+  if (!builder_.type(values).isVector()) return scalar(values, extent);
+  for (uint32_t id = 0; id < atoms_.size(); ++id)
+    if (atoms_[id].value == values) return atomIndex(id);
+  return atomIndex(addAtom({.kind = Atom::Kind::lanes, .extent = extent, .value = values}));
+}
+
+Index IndexSpace::add(const Index& a, const Index& b) const {
+  Index sum = a;
+  sum.constant += b.constant;
+  for (Term t : b.terms) addTerm(sum, t);
+  return recombined(std::move(sum));
+}
+
+Index IndexSpace::scale(const Index& a, int64_t factor) const {
+  if (factor == 0) return Index(0);
+  Index scaled = a;
+  scaled.constant *= factor;
+  for (Term& t : scaled.terms) t.factor *= factor;
+  return scaled;
+}
+
+// divisor * (x / divisor) + x % divisor = x.
+Index IndexSpace::recombined(Index a) const {
+  for (const Term& r : a.terms) {
+    const Atom& rem = atoms_[r.atom];
+    if (rem.kind != Atom::Kind::remainder) continue;
+    for (const Term& q : a.terms) {
+      const Atom& quo = atoms_[q.atom];
+      if (quo.kind != Atom::Kind::quotient || quo.divisor != rem.divisor ||
+          q.factor != r.factor * rem.divisor || !(quo.inner == rem.inner))
+        continue;
+      Index inner = scale(rem.inner, r.factor);
+      Term gone_r = {r.atom, -r.factor}, gone_q = {q.atom, -q.factor};
+      addTerm(a, gone_r);
+      addTerm(a, gone_q);
+      return add(a, inner);
+    }
+  }
+  return a;
+}
+
+int64_t IndexSpace::lowest(const Index& a) const {
+  int64_t sum = a.constant;
+  for (Term t : a.terms)
+    if (t.factor < 0) sum += t.factor * (atoms_[t.atom].extent - 1);
+  return sum;
+}
+
+int64_t IndexSpace::highest(const Index& a) const {
+  int64_t sum = a.constant;
+  for (Term t : a.terms)
+    if (t.factor > 0) sum += t.factor * (atoms_[t.atom].extent - 1);
+  return sum;
+}
+
+// Takes the multiples of the divisor out of `a`; what is left stands in one atom.
+Index IndexSpace::divided(Atom::Kind kind, const Index& a, int64_t divisor) {
+  Index whole, rest;
+  for (Term t : a.terms) {
+    if (t.factor % divisor == 0)
+      addTerm(whole, {t.atom, t.factor / divisor});
+    else
+      addTerm(rest, t);
+  }
+  whole.constant = floorDiv(a.constant, divisor);
+  rest.constant = floorMod(a.constant, divisor);
+  if (lowest(rest) < 0) {  // keep the part under division non-negative
+    int64_t shift = (-lowest(rest) + divisor - 1) / divisor;
+    rest.constant += shift * divisor;
+    whole.constant -= shift;
+  }
+  bool want_quotient = kind == Atom::Kind::quotient;
+  if (highest(rest) < divisor) return want_quotient ? whole : rest;
+  if (rest.isConstant()) {
+    if (!want_quotient) return Index(floorMod(rest.constant, divisor));
+    whole.constant += rest.constant / divisor;
+    return whole;
+  }
+  if (rest.terms.size() == 1 && rest.constant == 0 && rest.terms[0].factor == 1) {
+    const Atom& only = atoms_[rest.terms[0].atom];
+    if (only.is_loop && only.extent % divisor == 0)
+      splits_.push_back({rest.terms[0].atom, divisor});
+  }
+  int64_t extent = want_quotient ? highest(rest) / divisor + 1 : divisor;
+  for (uint32_t id = 0; id < atoms_.size(); ++id) {
+    const Atom& other = atoms_[id];
+    if (other.kind == kind && other.divisor == divisor && other.inner == rest)
+      return want_quotient ? add(whole, atomIndex(id)) : atomIndex(id);
+  }
+  noteBareUse(rest);
+  uint32_t id = addAtom({.kind = kind, .extent = extent, .inner = rest, .divisor = divisor});
+  return want_quotient ? add(whole, atomIndex(id)) : atomIndex(id);
+}
+
+Index IndexSpace::quotient(const Index& a, int64_t divisor) {
+  return divisor == 1 ? a : divided(Atom::Kind::quotient, a, divisor);
+}
+
+Index IndexSpace::remainder(const Index& a, int64_t divisor) {
+  return divisor == 1 ? Index(0) : divided(Atom::Kind::remainder, a, divisor);
+}
+
+Index IndexSpace::linear(std::span<const Index> indices, std::span<const int64_t> dims) const {
+  Index sum;
+  int64_t stride = 1;
+  for (size_t d = dims.size(); d-- > 0;) {
+    sum = add(sum, scale(indices[d], stride));
+    stride *= dims[d];
+  }
+  return sum;
+}
+
+Indices IndexSpace::delinear(const Index& linear, std::span<const int64_t> dims) {
+  Indices indices(dims.size());
+  Index rest = linear;
+  for (size_t d = dims.size(); d-- > 0;) {
+    if (dims[d] == 1) continue;
+    indices[d] = remainder(rest, dims[d]);
+    rest = quotient(rest, dims[d]);
+  }
+  return indices;
+}
+
+bool IndexSpace::varies(const Index& a) const {
+  for (Term t : a.terms) {
+    const Atom& atom = atoms_[t.atom];
+    if (atom.is_vector_loop || atom.kind == Atom::Kind::lanes) return true;
+    if (atom.kind != Atom::Kind::scalar && varies(atom.inner)) return true;
+  }
+  return false;
+}
+
+bool IndexSpace::linearInLanes(const Index& a, int64_t* step) const {
+  *step = 0;
+  for (Term t : a.terms) {
+    const Atom& atom = atoms_[t.atom];
+    if (atom.kind == Atom::Kind::lanes) return false;
+    if (atom.is_vector_loop) *step += t.factor;
+    if ((atom.kind == Atom::Kind::quotient || atom.kind == Atom::Kind::remainder) &&
+        varies(atom.inner))
+      return false;
+  }
+  return true;
+}
+
+V IndexSpace::emitAtom(uint32_t id) {
+  const Atom atom = atoms_[id];
+  if (atom.kind == Atom::Kind::scalar) return atom.value;
+  TERCEL_CHECK(atom.kind != Atom::Kind::lanes, "a lane-varying index where a scalar is needed");
+  V inner = emitScalar(atom.inner);
+  Opcode op = atom.kind == Atom::Kind::quotient ? Opcode::udiv : Opcode::urem;
+  return builder_.binary(op, inner, builder_.index(atom.divisor));
+}
+
+// Terms of outer loops are added first, so that their sum leaves the inner loops.
+V IndexSpace::emitScalar(const Index& a, bool skip_constant) {
+  struct Part {
+    uint32_t depth;
+    V value;
+  };
+  SmallVector<Part, 4> parts;
+  for (Term t : a.terms) {
+    V value = builder_.imul(emitAtom(t.atom), builder_.index(t.factor));
+    const Kernel& k = builder_.kernel();
+    parts.push_back({k.blocks[k.values[value.index].block].depth, value});
+  }
+  std::stable_sort(parts.begin(), parts.end(),
+                   [](const Part& x, const Part& y) { return x.depth < y.depth; });
+  V sum = builder_.index(skip_constant ? 0 : a.constant);
+  for (const Part& part : parts) sum = builder_.iadd(part.value, sum);
+  return sum;
+}
+
+V IndexSpace::emitAtomLanes(uint32_t id, int lanes) {
+  const Atom atom = atoms_[id];
+  Type wide{Scalar::i64, static_cast<uint16_t>(lanes)};
+  if (atom.kind == Atom::Kind::lanes) return atom.value;
+  if (atom.kind == Atom::Kind::scalar) {
+    V all = builder_.widen(atom.value, lanes);
+    return atom.is_vector_loop ? builder_.iadd(all, builder_.laneIds(wide)) : all;
+  }
+  V inner = emitLanes(atom.inner, lanes);
+  Opcode op = atom.kind == Atom::Kind::quotient ? Opcode::udiv : Opcode::urem;
+  return builder_.binary(op, inner, builder_.integer(wide, atom.divisor));
+}
+
+V IndexSpace::emitLanes(const Index& a, int lanes) {
+  Index uniform(a.constant);
+  V sum;
+  Type wide{Scalar::i64, static_cast<uint16_t>(lanes)};
+  for (Term t : a.terms) {
+    if (!varies(atomIndex(t.atom))) {
+      addTerm(uniform, t);
+      continue;
+    }
+    V part = builder_.binary(Opcode::imul, emitAtomLanes(t.atom, lanes),
+                             builder_.integer(wide, t.factor));
+    sum = sum.valid() ? builder_.iadd(sum, part) : part;
+  }
+  V base = builder_.widen(emitScalar(uniform), lanes);
+  return sum.valid() ? builder_.iadd(sum, base) : base;
+}
+
+void IndexSpace::noteBareUse(const Index& a) {
+  for (Term t : a.terms) {
+    const Atom atom = atoms_[t.atom];
+    if (atom.is_loop) bare_.push_back(t.atom);
+    if (atom.kind == Atom::Kind::quotient || atom.kind == Atom::Kind::remainder)
+      noteBareUse(atom.inner);
+  }
+}
+
+bool IndexSpace::usedBare(uint32_t atom) const {
+  return std::find(bare_.begin(), bare_.end(), atom) != bare_.end();
+}
+
+}  // namespace tercel::kernel

@@ -1,0 +1,107 @@
+// Symbolic index arithmetic over loop variables: what decides whether a load is contiguous.
+//
+// An Index is an integer combination of atoms plus a constant. Atoms are loop variables, values known
+// only at run time, and quotients and remainders by constants that could not be simplified away. All
+// atoms are in [0, extent).
+#pragma once
+#include <cstdint>
+#include <map>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "compiler/kernel/builder.h"
+#include "core/small_vector.h"
+
+namespace tercel::kernel {
+
+struct Term {
+  uint32_t atom;
+  int64_t factor;
+  friend bool operator==(Term, Term) = default;
+  friend auto operator<=>(Term, Term) = default;
+};
+
+struct Index {
+  SmallVector<Term, 4> terms;  // sorted by atom, no zero factors
+  int64_t constant = 0;
+
+  Index() = default;
+  Index(int64_t value) : constant(value) {}
+  bool isConstant() const { return terms.empty(); }
+  friend bool operator==(const Index& a, const Index& b) {
+    return a.constant == b.constant && a.terms == b.terms;
+  }
+};
+using Indices = std::vector<Index>;
+
+// `value` at lane l is `lane_step * l` more than its scalar value; a loop that is not vectorised and
+// a scalar known at run time have lane_step 0.
+struct Atom {
+  enum class Kind : uint8_t { scalar, lanes, quotient, remainder };
+  Kind kind = Kind::scalar;
+  int64_t extent = 0;
+  bool is_loop = false;
+  bool is_vector_loop = false;
+  V value;            // scalar: i64; lanes: vector of i64
+  Index inner;        // quotient, remainder
+  int64_t divisor = 1;
+};
+
+class IndexSpace {
+ public:
+  explicit IndexSpace(Builder& builder) : builder_(builder) {}
+
+  // A loop's variable: its scalar value, or that of lane 0 where `vector`.
+  Index loop(V value, int64_t extent, bool vector = false);
+  Index scalar(V value, int64_t extent);
+  Index lanes(V values, int64_t extent);
+
+  Index add(const Index& a, const Index& b) const;
+  Index scale(const Index& a, int64_t factor) const;
+  Index subtract(const Index& a, const Index& b) const { return add(a, scale(b, -1)); }
+  Index quotient(const Index& a, int64_t divisor);   // a >= 0, floor
+  Index remainder(const Index& a, int64_t divisor);
+
+  // Row-major linear index, and back.
+  Index linear(std::span<const Index> indices, std::span<const int64_t> dims) const;
+  Indices delinear(const Index& linear, std::span<const int64_t> dims);
+
+  int64_t lowest(const Index& a) const;
+  int64_t highest(const Index& a) const;
+  // Whether the value differs between lanes; if it does so linearly, *step is the difference.
+  bool varies(const Index& a) const;
+  bool linearInLanes(const Index& a, int64_t* step) const;
+
+  // The scalar value (lane 0's), less the constant where `skip_constant`.
+  V emitScalar(const Index& a, bool skip_constant = false);
+  V emitLanes(const Index& a, int lanes);  // vector of i64
+
+  const Atom& atom(uint32_t id) const { return atoms_[id]; }
+  std::span<const Atom> atoms() const { return atoms_; }
+  // Quotients and remainders of one plain loop variable by a divisor of its extent: splitting the
+  // loop there would remove them.
+  struct Split {
+    uint32_t atom;
+    int64_t divisor;
+  };
+  const std::vector<Split>& wantedSplits() const { return splits_; }
+  // A use of the bare value of an index (iota, bounds): its loops must not be merged.
+  void noteBareUse(const Index& a);
+  bool usedBare(uint32_t atom) const;
+
+ private:
+  uint32_t addAtom(Atom atom);
+  Index atomIndex(uint32_t id) const;
+  Index divided(Atom::Kind kind, const Index& a, int64_t divisor);
+  Index recombined(Index a) const;
+  V emitAtom(uint32_t id);
+  V emitAtomLanes(uint32_t id, int lanes);
+
+  Builder& builder_;
+  std::vector<Atom> atoms_;
+  std::vector<Split> splits_;
+  std::vector<uint32_t> bare_;
+};
+
+}  // namespace tercel::kernel

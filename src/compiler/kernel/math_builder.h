@@ -1,0 +1,67 @@
+// The vector math templates' builder (math/builder.h) over kernel values.
+#pragma once
+#include <bit>
+
+#include "compiler/kernel/builder.h"
+
+namespace tercel::kernel {
+
+template <int Bits>
+struct MathBuilder {
+  using V = kernel::V;
+  using I = kernel::V;
+  using M = kernel::V;
+  static constexpr int kBits = Bits;
+  static constexpr Scalar kFloat = Bits == 32 ? Scalar::f32 : Scalar::f64;
+  static constexpr Scalar kInt = Bits == 32 ? Scalar::i32 : Scalar::i64;
+
+  Builder& b;
+  uint16_t lanes;
+
+  V constant(double x) { return b.number({kFloat, lanes}, x); }
+  V add(V x, V y) { return b.binary(Opcode::fadd, x, y); }
+  V sub(V x, V y) { return b.binary(Opcode::fsub, x, y); }
+  V mul(V x, V y) { return b.binary(Opcode::fmul, x, y); }
+  V div(V x, V y) { return b.binary(Opcode::fdiv, x, y); }
+  V fma(V x, V y, V z) { return b.fma(x, y, z); }
+  V neg(V x) { return b.unary(Opcode::fneg, x); }
+  V abs(V x) { return b.unary(Opcode::fabs, x); }
+  V sqrt(V x) { return b.unary(Opcode::fsqrt, x); }
+  V trunc(V x) { return b.unary(Opcode::trunc_int, x); }
+  V floor(V x) { return b.unary(Opcode::floor, x); }
+  V roundEven(V x) { return b.unary(Opcode::round_even, x); }
+  V min(V x, V y) { return b.binary(Opcode::fmin, x, y); }
+  V max(V x, V y) { return b.binary(Opcode::fmax, x, y); }
+  V select(M m, V x, V y) { return b.select(m, x, y); }
+  V fromBits(I i) { return b.cast(Opcode::bitcast, i, kFloat); }
+  V fromInt(I i) { return b.cast(Opcode::sitofp, i, kFloat); }
+  I toInt(V x) { return b.cast(Opcode::fptosi, x, kInt); }
+
+  M lt(V x, V y) { return b.compare(Opcode::fcmp, Predicate::olt, x, y); }
+  M le(V x, V y) { return b.compare(Opcode::fcmp, Predicate::ole, x, y); }
+  M gt(V x, V y) { return b.compare(Opcode::fcmp, Predicate::ogt, x, y); }
+  M ge(V x, V y) { return b.compare(Opcode::fcmp, Predicate::oge, x, y); }
+  M eq(V x, V y) { return b.compare(Opcode::fcmp, Predicate::oeq, x, y); }
+  M ne(V x, V y) { return b.compare(Opcode::fcmp, Predicate::une, x, y); }
+  M ieq(I x, I y) { return b.compare(Opcode::icmp, Predicate::eq, x, y); }
+  M ilt(I x, I y) { return b.compare(Opcode::icmp, Predicate::slt, x, y); }
+  M maskAnd(M x, M y) { return b.binary(Opcode::and_, x, y); }
+  M maskOr(M x, M y) { return b.binary(Opcode::or_, x, y); }
+  M maskNot(M x) { return b.binary(Opcode::xor_, x, b.constant(b.type(x), 1)); }
+
+  I constantInt(int64_t x) { return b.integer({kInt, lanes}, x); }
+  I bitsOf(V x) { return b.cast(Opcode::bitcast, x, kInt); }
+  I iselect(M m, I x, I y) { return b.select(m, x, y); }
+  I iadd(I x, I y) { return b.iadd(x, y); }
+  I isub(I x, I y) { return b.isub(x, y); }
+  I imul(I x, I y) { return b.imul(x, y); }
+  I umulh(I x, I y) { return b.binary(Opcode::umulh, x, y); }
+  I iand(I x, I y) { return b.binary(Opcode::and_, x, y); }
+  I ior(I x, I y) { return b.binary(Opcode::or_, x, y); }
+  I ixor(I x, I y) { return b.binary(Opcode::xor_, x, y); }
+  I shl(I x, I y) { return b.binary(Opcode::shl, x, y); }
+  I lshr(I x, I y) { return b.binary(Opcode::lshr, x, y); }
+  I ashr(I x, I y) { return b.binary(Opcode::ashr, x, y); }
+};
+
+}  // namespace tercel::kernel

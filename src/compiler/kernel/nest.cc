@@ -1,0 +1,183 @@
+#include "compiler/kernel/nest.h"
+
+#include <algorithm>
+
+namespace tercel::kernel {
+namespace {
+
+struct Probe {
+  std::vector<Access> accesses;
+  std::vector<std::vector<int64_t>> strides;  // access x loop; empty where irregular
+  std::vector<bool> bare;                     // loop used other than in a linear access
+  std::vector<std::pair<size_t, int64_t>> splits;
+};
+
+Indices indicesOf(const IndexSpace& space, std::span<const Loop> loops,
+                  std::span<const Index> variables, size_t rank) {
+  Indices indices(rank);
+  for (size_t i = 0; i < loops.size(); ++i)
+    indices[loops[i].dim] =
+        space.add(indices[loops[i].dim], space.scale(variables[i], loops[i].stride));
+  return indices;
+}
+
+// Runs `evaluate` on symbols alone, into a kernel that is thrown away.
+Probe probe(const Lowering& lowering, std::span<const Loop> loops, size_t rank,
+            const Evaluate& evaluate) {
+  Lowering scratch(lowering.module, lowering.cluster, lowering.machine);
+  IndexSpace space(scratch.builder);
+  std::vector<Index> variables;
+  std::vector<size_t> loop_of_atom;
+  for (size_t i = 0; i < loops.size(); ++i) {
+    V v = scratch.builder.opaque({Scalar::i64, 1});
+    variables.push_back(space.loop(v, loops[i].extent));
+    if (loops[i].extent > 1) loop_of_atom.push_back(i);
+  }
+  Emitter emitter(scratch.builder, space, lowering.module, 1);
+  scratch.bindInputs(emitter);
+  Probe result;
+  emitter.record = &result.accesses;
+  evaluate(emitter, indicesOf(space, loops, variables, rank));
+  result.bare.assign(loops.size(), false);
+  for (size_t a = 0; a < loop_of_atom.size(); ++a)
+    result.bare[loop_of_atom[a]] = space.usedBare(static_cast<uint32_t>(a));
+  for (const Access& access : result.accesses) {
+    std::vector<int64_t> strides(loops.size(), 0);
+    for (Term t : access.index.terms) {
+      if (t.atom < loop_of_atom.size()) {
+        strides[loop_of_atom[t.atom]] = t.factor;
+      } else if (!space.atom(t.atom).is_loop && space.atom(t.atom).kind != Atom::Kind::scalar) {
+        strides.clear();
+        break;
+      }
+    }
+    result.strides.push_back(std::move(strides));
+  }
+  for (const auto& split : space.wantedSplits())
+    if (split.atom < loop_of_atom.size())
+      result.splits.emplace_back(loop_of_atom[split.atom], split.divisor);
+  return result;
+}
+
+// Splits the first wanted loop; false where none is wanted.
+bool splitLoop(std::vector<Loop>& loops, const Probe& found) {
+  for (auto [at, divisor] : found.splits) {
+    Loop loop = loops[at];
+    if (divisor <= 1 || divisor >= loop.extent || loop.extent % divisor) continue;
+    loops[at] = {loop.dim, loop.extent / divisor, loop.stride * divisor};
+    loops.insert(loops.begin() + static_cast<int64_t>(at) + 1, {loop.dim, divisor, loop.stride});
+    return true;
+  }
+  return false;
+}
+
+bool mergeable(const std::vector<Loop>& loops, const Probe& found, size_t outer, size_t inner) {
+  if (found.bare[outer] || found.bare[inner]) return false;
+  for (const auto& strides : found.strides) {
+    if (strides.empty()) continue;  // irregular ones show as bare uses
+    if (strides[outer] != strides[inner] * loops[inner].extent) return false;
+  }
+  return true;
+}
+
+}  // namespace
+
+void Lowering::addParams() {
+  std::vector<bool> overwritten(cluster.inputs.size(), false);
+  for (const auto* list : {&cluster.alias, &cluster.may_alias})
+    for (int32_t a : *list)
+      if (a >= 0) overwritten[static_cast<size_t>(a)] = true;
+  for (size_t i = 0; i < cluster.inputs.size(); ++i)
+    input_buffers.push_back(builder.addParam(
+        storedScalar(module.shape(cluster.inputs[i]).dtype), !overwritten[i]));
+  auto entry = [](const std::vector<int32_t>& list, size_t i) {
+    return i < list.size() ? list[i] : -1;
+  };
+  for (size_t i = 0; i < cluster.outputs.size(); ++i) {
+    int32_t alias = entry(cluster.alias, i), may = entry(cluster.may_alias, i);
+    if (alias >= 0) {
+      output_buffers.push_back(input_buffers[static_cast<size_t>(alias)]);
+      continue;
+    }
+    Scalar element = storedScalar(module.shape(cluster.outputs[i]).dtype);
+    output_buffers.push_back(builder.addParam(element, false));
+    if (may >= 0)
+      kernel.buffers[output_buffers.back()].alias_of =
+          static_cast<int32_t>(input_buffers[static_cast<size_t>(may)]);
+  }
+}
+
+void Lowering::bindInputs(Emitter& emitter) const {
+  for (size_t i = 0; i < cluster.inputs.size(); ++i)
+    emitter.bindMemory(cluster.inputs[i], input_buffers[i]);
+}
+
+void Lowering::storeOutput(Emitter& emitter, size_t output, const Index& linear,
+                           const Elem& elem) const {
+  emitter.storeAt(output_buffers[output], module.shape(cluster.outputs[output]).dtype, linear,
+                  elem);
+}
+
+int vectorLanes(const ir::Module& module, const Cluster& cluster, const Machine& machine) {
+  size_t widest = 4;
+  auto look = [&](ir::Value v) {
+    if (module.type(v).is_token) return;
+    DType dtype = module.shape(v).dtype;
+    // An integer index costs two vectors where it is used; it does not narrow the others.
+    if (isFloat(dtype) || isComplex(dtype)) widest = std::max(widest, byteSize(realPart(dtype)));
+  };
+  for (ir::Value v : cluster.inputs) look(v);
+  for (ir::OpId id : cluster.ops)
+    for (ir::Value v : module.op(id).results) look(v);
+  return machine.vector_bytes / static_cast<int>(widest);
+}
+
+int64_t LoopPlan::groupExtent(size_t group) const {
+  int64_t extent = 1;
+  for (size_t loop : groups[group]) extent *= loops[loop].extent;
+  return extent;
+}
+
+LoopPlan planLoops(const Lowering& lowering, std::span<const int64_t> domain,
+                   const Evaluate& evaluate) {
+  LoopPlan plan;
+  for (size_t d = 0; d < domain.size(); ++d)
+    if (domain[d] != 1) plan.loops.push_back({d, domain[d], 1});
+  Probe found = probe(lowering, plan.loops, domain.size(), evaluate);
+  for (int round = 0; round < 8 && splitLoop(plan.loops, found); ++round)
+    found = probe(lowering, plan.loops, domain.size(), evaluate);
+  for (size_t i = 0; i < plan.loops.size(); ++i) {
+    if (i > 0 && mergeable(plan.loops, found, i - 1, i))
+      plan.groups.back().push_back(i);
+    else
+      plan.groups.push_back({i});
+  }
+  for (const auto& strides : found.strides) {
+    std::vector<int64_t> of_groups;
+    if (!strides.empty())
+      for (const auto& group : plan.groups) of_groups.push_back(strides[group.back()]);
+    plan.strides.push_back(std::move(of_groups));
+  }
+  plan.accesses = std::move(found.accesses);
+  return plan;
+}
+
+Indices domainIndices(IndexSpace& space, const LoopPlan& plan, size_t rank,
+                      std::span<const Index> groups) {
+  std::vector<Index> variables(plan.loops.size());
+  for (size_t g = 0; g < plan.groups.size(); ++g) {
+    Index rest = groups[g];
+    for (size_t i = plan.groups[g].size(); i-- > 0;) {
+      size_t loop = plan.groups[g][i];
+      if (i == 0) {
+        variables[loop] = rest;
+      } else {
+        variables[loop] = space.remainder(rest, plan.loops[loop].extent);
+        rest = space.quotient(rest, plan.loops[loop].extent);
+      }
+    }
+  }
+  return indicesOf(space, plan.loops, variables, rank);
+}
+
+}  // namespace tercel::kernel

@@ -1,0 +1,183 @@
+#include "compiler/kernel_cache.h"
+
+#include <algorithm>
+#include <atomic>
+#include <list>
+#include <memory>
+#include <mutex>
+#include <thread>
+#include <unordered_map>
+
+#include "compiler/codegen/codegen.h"
+
+namespace tercel::compiler {
+namespace {
+
+struct CompiledKernel {
+  std::vector<std::byte> object;
+  std::string symbol;
+  int64_t scratch_bytes = 0;
+  int64_t tasks = 1;
+  double cost = 0;
+};
+using Shared = std::shared_ptr<const CompiledKernel>;
+
+// Least recently used kernels leave when the object code exceeds the limit.
+class KernelCache {
+ public:
+  Shared find(const std::string& key) {
+    std::lock_guard lock(mutex_);
+    auto at = entries_.find(key);
+    if (at == entries_.end()) return nullptr;
+    order_.splice(order_.begin(), order_, at->second);
+    return at->second->second;
+  }
+
+  void insert(const std::string& key, Shared kernel) {
+    std::lock_guard lock(mutex_);
+    if (entries_.contains(key)) return;
+    bytes_ += kernel->object.size() + key.size();
+    order_.emplace_front(key, std::move(kernel));
+    entries_[key] = order_.begin();
+    while (bytes_ > kLimit && order_.size() > 1) {
+      bytes_ -= order_.back().second->object.size() + order_.back().first.size();
+      entries_.erase(order_.back().first);
+      order_.pop_back();
+    }
+  }
+
+ private:
+  static constexpr size_t kLimit = size_t{256} << 20;
+  using Order = std::list<std::pair<std::string, Shared>>;
+  std::mutex mutex_;
+  Order order_;
+  std::unordered_map<std::string, Order::iterator> entries_;
+  size_t bytes_ = 0;
+};
+
+KernelCache& cache() {
+  static auto* instance = new KernelCache;
+  return *instance;
+}
+
+kernel::Machine machineOf(const codegen::Target& target) {
+  kernel::Machine machine;
+  machine.vector_bytes = target.vector_bytes;
+  machine.has_bf16_dot = target.has_avx512_bf16;
+  return machine;
+}
+
+std::string symbolFor(const std::string& key, const std::string& name) {
+  std::string clean;
+  for (char c : name.substr(0, 48)) clean += std::isalnum(static_cast<unsigned char>(c)) ? c : '_';
+  char hash[20];
+  std::snprintf(hash, sizeof hash, "%016zx", std::hash<std::string>{}(key));
+  return cat("tercel_", clean, "_", hash);
+}
+
+Result<Shared> generate(const ir::Module& module, const kernel::Cluster& cluster,
+                        const std::string& key, const std::string& name,
+                        const CompileOptions& options) {
+  const codegen::Target& target = codegen::Target::host();
+  TERCEL_ASSIGN(kernel::Kernel lowered, kernel::lower(module, cluster, machineOf(target)));
+  lowered.name = symbolFor(key, name);
+  codegen::CodegenOptions codegen_options;
+  if (options.dump) {
+    static std::mutex one_at_a_time;
+    codegen_options.dump = [&](std::string_view stage, std::string_view text) {
+      std::lock_guard lock(one_at_a_time);
+      options.dump(cat(lowered.name, ".", stage), text);
+    };
+  }
+  const kernel::Kernel* kernels[] = {&lowered};
+  TERCEL_ASSIGN(codegen::ObjectCode object,
+                codegen::compileKernels(kernels, target, codegen_options));
+  auto compiled = std::make_shared<CompiledKernel>();
+  compiled->object = std::move(object.bytes);
+  compiled->symbol = lowered.name;
+  compiled->scratch_bytes = lowered.scratch_bytes;
+  compiled->tasks = lowered.tasks;
+  compiled->cost = lowered.cost;
+  return Shared(std::move(compiled));
+}
+
+// Runs work(i) for i < count on as many threads as pay.
+template <class Work>
+void inParallel(size_t count, Work&& work) {
+  size_t threads = std::min<size_t>(count, std::max(1u, std::thread::hardware_concurrency()));
+  std::atomic<size_t> next{0};
+  auto run = [&] {
+    for (size_t i; (i = next.fetch_add(1)) < count;) work(i);
+  };
+  std::vector<std::thread> helpers;
+  for (size_t t = 1; t < threads; ++t) helpers.emplace_back(run);
+  run();
+  for (std::thread& t : helpers) t.join();
+}
+
+constexpr double kInlineCost = 20e3;  // ns: below, waking a thread costs more than it saves
+
+void completeSteps(program::Program& program, const std::vector<Shared>& kernels) {
+  for (program::Sequence& sequence : program.sequences) {
+    for (program::Step& step : sequence) {
+      if (step.kind != program::StepKind::kernel) continue;
+      const CompiledKernel& kernel = *kernels[step.target];
+      step.tasks = kernel.tasks;
+      step.cost = kernel.cost;
+      step.grain = kernel.cost < kInlineCost
+                       ? std::max<int64_t>(1, kernel.tasks)
+                       : std::max<int64_t>(1, static_cast<int64_t>(
+                             static_cast<double>(kernel.tasks) * kInlineCost / 2 / kernel.cost));
+      program.cost += kernel.cost;
+    }
+  }
+}
+
+}  // namespace
+
+Status generateKernels(const ir::Module& module, plan::Plan& plan, const CompileOptions& options) {
+  size_t count = plan.clusters.size();
+  std::vector<Shared> kernels(count);
+  std::vector<std::string> keys(count);
+  std::vector<size_t> missing;
+  for (size_t i = 0; i < count; ++i) {
+    keys[i] = kernel::structureKey(module, plan.clusters[i]);
+    kernels[i] = options.dump ? nullptr : cache().find(keys[i]);
+    if (!kernels[i]) missing.push_back(i);
+  }
+  std::mutex mutex;
+  Status failure;
+  inParallel(missing.size(), [&](size_t m) {
+    size_t i = missing[m];
+    Status status;
+    try {
+      Result<Shared> made = generate(module, plan.clusters[i], keys[i], plan.names[i], options);
+      if (made.ok()) {
+        kernels[i] = *made;
+        cache().insert(keys[i], *made);
+        return;
+      }
+      status = made.status();
+    } catch (const CheckFailure& check) {
+      status = Status(Code::internal, check.message);
+    } catch (const std::bad_alloc&) {
+      status = resourceExhausted("out of memory while generating code");
+    }
+    std::lock_guard lock(mutex);
+    if (failure.ok()) failure = status.within(plan.names[i]);
+  });
+  TERCEL_TRY(failure);
+  program::Program& program = plan.program;
+  const codegen::Target& target = codegen::Target::host();
+  program.target_cpu = target.cpu;
+  program.target_features = target.features;
+  for (size_t i = 0; i < count; ++i) {
+    program.objects.push_back(kernels[i]->object);
+    program.kernels[i] = {kernels[i]->symbol, static_cast<uint32_t>(i),
+                          kernels[i]->scratch_bytes};
+  }
+  completeSteps(program, kernels);
+  return Status();
+}
+
+}  // namespace tercel::compiler

@@ -1,0 +1,182 @@
+#include "compiler/plan/access_map.h"
+
+#include <algorithm>
+
+namespace tercel::plan {
+namespace {
+
+using ir::AttrKey;
+using ir::OpKind;
+
+constexpr int64_t kMaxRowBytes = 256 << 10;  // a row that is read twice should stay in cache
+
+// A loop around the innermost one that indexes the value evaluates it anew each time.
+double repeatsOf(const AccessMap& map, const Domain& domain) {
+  int32_t innermost = -1;
+  for (int32_t d : map.dims) innermost = std::max(innermost, d);
+  double repeats = 1;
+  for (int32_t d = 0; d < innermost; ++d)
+    if (std::find(map.dims.begin(), map.dims.end(), d) == map.dims.end())
+      repeats *= static_cast<double>(domain.extents[static_cast<size_t>(d)]);
+  return repeats;
+}
+
+AccessMap irregular(const ir::Module& m, const ir::Op& op, size_t operand, const AccessMap& result,
+                    double reads_per_element) {
+  AccessMap map;
+  map.regular = false;
+  double from = static_cast<double>(m.shape(op.result()).elements());
+  double to = static_cast<double>(std::max<int64_t>(1, m.shape(op.operand(operand)).elements()));
+  map.repeats = std::max(1.0, result.repeats * from * reads_per_element / to);
+  return map;
+}
+
+// A reshape that only adds or drops dimensions of size 1.
+bool reshapeMap(const Dims& from, const Dims& to, const AccessMap& result, AccessMap& map) {
+  size_t t = 0;
+  for (size_t f = 0; f < from.size(); ++f) {
+    if (from[f] == 1) {
+      map.dims.push_back(-1);
+      continue;
+    }
+    while (t < to.size() && to[t] == 1) ++t;
+    if (t == to.size() || to[t] != from[f]) return false;
+    map.dims.push_back(result.dims[t++]);
+  }
+  return true;
+}
+
+bool contains(const ir::Ints& list, size_t d) {
+  return std::find(list.begin(), list.end(), static_cast<int64_t>(d)) != list.end();
+}
+
+AccessMap reduceOperandMap(const ir::Op& op, const Dims& dims, const AccessMap& result,
+                           const Domain& domain) {
+  AccessMap map;
+  map.regular = result.regular;
+  size_t kept = 0, next = 0;
+  for (size_t d = 0; d < dims.size(); ++d) {
+    if (!contains(op.ints(AttrKey::dimensions), d)) {
+      map.dims.push_back(result.regular ? result.dims[kept] : -1);
+      ++kept;
+      continue;
+    }
+    while (next < domain.reduced.size() && !domain.reduced[next]) ++next;
+    map.dims.push_back(next < domain.reduced.size() ? static_cast<int32_t>(next++) : -1);
+  }
+  return map;
+}
+
+}  // namespace
+
+bool Domain::hasReduced() const {
+  return std::find(reduced.begin(), reduced.end(), true) != reduced.end();
+}
+
+AccessMap AccessMap::identity(const Domain& domain) {
+  AccessMap map;
+  for (size_t d = 0; d < domain.extents.size(); ++d)
+    map.dims.push_back(domain.extents[d] == 1 ? -1 : static_cast<int32_t>(d));
+  return map;
+}
+
+bool AccessMap::isIdentity(const Domain& domain) const {
+  return regular && dims == identity(domain).dims;
+}
+
+AccessMap meet(const AccessMap& a, const AccessMap& b) {
+  if (a.regular && b.regular && a.dims == b.dims) return a;
+  AccessMap map;
+  map.regular = false;
+  map.repeats = a.repeats + b.repeats;
+  return map;
+}
+
+AccessMap operandMap(const ir::Module& m, const ir::Op& op, size_t operand,
+                     const AccessMap& result, const Domain& domain) {
+  const Dims& from = m.shape(op.operand(operand)).dims;
+  const Dims& to = m.shape(op.result()).dims;
+  AccessMap map;
+  map.regular = result.regular;
+  map.repeats = result.repeats;
+  if (from.empty()) return {};
+  switch (op.kind) {
+    case OpKind::broadcast_in_dim_: {
+      if (!result.regular) return irregular(m, op, operand, result, 1);
+      const auto& dims = op.ints(AttrKey::broadcast_dimensions);
+      for (size_t i = 0; i < from.size(); ++i)
+        map.dims.push_back(from[i] == 1 ? -1 : result.dims[static_cast<size_t>(dims[i])]);
+      break;
+    }
+    case OpKind::transpose_: {
+      if (!result.regular) return irregular(m, op, operand, result, 1);
+      const auto& permutation = op.ints(AttrKey::permutation);
+      map.dims.resize(from.size(), -1);
+      for (size_t i = 0; i < to.size(); ++i)
+        map.dims[static_cast<size_t>(permutation[i])] = result.dims[i];
+      break;
+    }
+    case OpKind::reshape_:
+      if (!result.regular || !reshapeMap(from, to, result, map))
+        return irregular(m, op, operand, result, 1);
+      break;
+    case OpKind::reduce_:
+      map = reduceOperandMap(op, from, result, domain);
+      break;
+    case OpKind::reduce_window_: {
+      double window = 1;
+      for (int64_t w : op.ints(AttrKey::window_dimensions)) window *= static_cast<double>(w);
+      return irregular(m, op, operand, result, window);
+    }
+    default:
+      if (!ir::isElementwise(op.kind) && op.kind != OpKind::optimization_barrier_)
+        return irregular(m, op, operand, result, 1);
+      map.dims = result.dims;
+      if (!result.regular || from.size() != to.size()) {
+        map.dims.clear();
+        map.regular = false;
+      }
+      return map;
+  }
+  if (map.regular) map.repeats = repeatsOf(map, domain);
+  return map;
+}
+
+bool extendForReduce(const ir::Module& m, const ir::Op& reduce, const AccessMap& result,
+                     Domain& domain) {
+  const Dims& dims = m.shape(reduce.operand(0)).dims;
+  Dims extents;
+  for (size_t d = 0; d < dims.size(); ++d)
+    if (contains(reduce.ints(AttrKey::dimensions), d)) extents.push_back(dims[d]);
+  std::vector<bool> kept(domain.extents.size(), false);
+  for (int32_t d : result.dims)
+    if (d >= 0) kept[static_cast<size_t>(d)] = true;
+  Dims open;
+  std::vector<bool> reduced(domain.extents.size(), false);
+  for (size_t d = 0; d < domain.extents.size(); ++d) {
+    if (kept[d]) {
+      if (domain.reduced[d]) return false;
+      continue;
+    }
+    if (domain.extents[d] == 1 && !domain.reduced[d] &&
+        std::find(extents.begin(), extents.end(), 1) == extents.end())
+      continue;
+    open.push_back(domain.extents[d]);
+    reduced[d] = true;
+  }
+  if (domain.hasReduced()) return domain.reduced == reduced && open == extents;
+  if (open.empty()) {
+    for (int64_t e : extents) {
+      domain.extents.push_back(e);
+      domain.reduced.push_back(true);
+    }
+    return true;
+  }
+  int64_t row_bytes = elementCount(extents) *
+                      static_cast<int64_t>(byteSize(m.shape(reduce.operand(0)).dtype));
+  if (!(open == extents) || row_bytes > kMaxRowBytes) return false;
+  domain.reduced = reduced;
+  return true;
+}
+
+}  // namespace tercel::plan

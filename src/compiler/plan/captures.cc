@@ -1,0 +1,46 @@
+#include "compiler/plan/captures.h"
+
+#include <algorithm>
+#include <unordered_set>
+
+namespace tercel::plan {
+namespace {
+
+class Search {
+ public:
+  explicit Search(const ir::Module& m) : m_(m) {}
+
+  void visit(ir::RegionId id) {
+    const ir::Region& region = m_.region(id);
+    for (ir::Value v : region.args) inside_.insert(v.index);
+    for (ir::OpId op_id : region.ops) {
+      const ir::Op& op = m_.op(op_id);
+      for (ir::Value v : op.operands) read(v);
+      for (ir::Value v : op.results) inside_.insert(v.index);
+      for (ir::RegionId r : op.regions) visit(r);
+    }
+    for (ir::Value v : region.results) read(v);
+  }
+
+  std::vector<ir::Value> found;
+
+ private:
+  void read(ir::Value v) {
+    if (inside_.contains(v.index)) return;
+    inside_.insert(v.index);
+    found.push_back(v);
+  }
+
+  const ir::Module& m_;
+  std::unordered_set<uint32_t> inside_;
+};
+
+}  // namespace
+
+std::vector<ir::Value> captures(const ir::Module& module, const ir::Op& op) {
+  Search search(module);
+  for (ir::RegionId region : op.regions) search.visit(region);
+  return std::move(search.found);
+}
+
+}  // namespace tercel::plan

@@ -1,0 +1,27 @@
+// Fusion: which ops of a region one kernel computes together.
+//
+// Ops are visited last to first. An op joins the cluster of its users when all of them are in one
+// cluster and evaluating it there costs little more than evaluating it once; else it is the root of a
+// new cluster, and its value goes through memory. What joins so can never close a cycle. Afterwards
+// clusters over the same domain that share inputs or feed each other are merged where that closes
+// none.
+#pragma once
+#include <vector>
+
+#include "compiler/kernel/cluster.h"
+#include "compiler/ir/module.h"
+
+namespace tercel::plan {
+
+// A unit of work in order: a cluster, or one op that is a step of its own (while, if, sort ...).
+struct Unit {
+  bool is_cluster = true;
+  kernel::Cluster cluster;
+  ir::OpId op;
+};
+
+// The units of a region in an order that respects all dependences. `results_live` are the region's
+// results; they and whatever steps or nested regions read are outputs.
+std::vector<Unit> fuse(const ir::Module& module, ir::RegionId region);
+
+}  // namespace tercel::plan

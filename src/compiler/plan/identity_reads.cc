@@ -1,0 +1,36 @@
+#include "compiler/plan/identity_reads.h"
+
+#include <unordered_map>
+
+namespace tercel::plan {
+namespace {
+
+enum class Read : uint8_t { none, identity, other };
+
+}  // namespace
+
+std::vector<bool> identityReads(const ir::Module& m, const kernel::Cluster& cluster) {
+  std::vector<bool> result(cluster.inputs.size(), false);
+  if (cluster.nest != kernel::Nest::loop || cluster.outputs.empty()) return result;
+  const Dims& domain = m.shape(cluster.outputs[0]).dims;
+  std::unordered_map<uint32_t, Read> reads;
+  for (ir::Value v : cluster.outputs)
+    reads[v.index] = m.shape(v).dims == domain ? Read::identity : Read::other;
+  for (size_t i = cluster.ops.size(); i-- > 0;) {
+    const ir::Op& op = m.op(cluster.ops[i]);
+    Read own = Read::none;
+    for (ir::Value v : op.results) own = std::max(own, reads[v.index]);
+    for (ir::Value v : op.operands) {
+      bool same = own == Read::identity && ir::isElementwise(op.kind) &&
+                  op.kind != ir::OpKind::map_ && m.shape(v).dims == domain;
+      Read& read = reads[v.index];
+      read = std::max(read, same ? Read::identity : Read::other);
+    }
+    if (!op.regions.empty()) return result;  // captures: not looked into
+  }
+  for (size_t i = 0; i < cluster.inputs.size(); ++i)
+    result[i] = reads[cluster.inputs[i].index] == Read::identity;
+  return result;
+}
+
+}  // namespace tercel::plan

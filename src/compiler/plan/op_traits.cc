@@ -1,0 +1,91 @@
+#include "compiler/plan/op_traits.h"
+
+namespace tercel::plan {
+
+using ir::Op;
+using ir::OpClass;
+using ir::OpKind;
+
+bool isHeavy(OpKind kind) {
+  return kind == OpKind::dot_general_ || kind == OpKind::convolution_ ||
+         kind == OpKind::reduce_window_;
+}
+
+bool rereadsOperands(OpKind kind) { return isHeavy(kind); }
+
+bool isFreeMovement(OpKind kind) {
+  switch (kind) {
+    case OpKind::broadcast_in_dim_: case OpKind::reshape_: case OpKind::transpose_:
+    case OpKind::slice_: case OpKind::reverse_: case OpKind::constant_: case OpKind::iota_:
+      return true;
+    default: return false;
+  }
+}
+
+bool hasEffect(const Op& op) {
+  return op.kind == OpKind::custom_call_ || op.kind == OpKind::while_;
+}
+
+bool isMemoryConstant(const Op& op) {
+  return op.kind == OpKind::constant_ && !op.literal().isSplat();
+}
+
+bool isFusible(const ir::Module& m, const Op& op) {
+  switch (op.kind) {
+    case OpKind::while_: case OpKind::if_: case OpKind::case_: case OpKind::sort_:
+    case OpKind::scatter_: case OpKind::select_and_scatter_: case OpKind::custom_call_:
+    case OpKind::call_: case OpKind::composite_: case OpKind::after_all_:
+    case OpKind::rng_bit_generator_: case OpKind::get_dimension_size_:
+      return false;
+    case OpKind::optimization_barrier_: case OpKind::reduce_: case OpKind::reduce_window_:
+      return op.results.size() == 1;
+    default: break;
+  }
+  for (ir::Value v : op.results)
+    if (m.type(v).is_token) return false;
+  return true;
+}
+
+bool isDuplicable(const ir::Module&, const Op& op) {
+  switch (op.kind) {
+    case OpKind::constant_: case OpKind::iota_: case OpKind::broadcast_in_dim_:
+    case OpKind::reshape_: case OpKind::slice_: case OpKind::reverse_:
+      return true;
+    default: return false;
+  }
+}
+
+double opWeight(const ir::Module& m, const Op& op) {
+  double scale = !op.results.empty() && isComplex(m.shape(op.result()).dtype) ? 4 : 1;
+  switch (op.kind) {
+    case OpKind::constant_: case OpKind::broadcast_in_dim_: case OpKind::reshape_:
+    case OpKind::slice_: case OpKind::transpose_: case OpKind::iota_:
+      return 0.5;
+    case OpKind::exponential_: case OpKind::log_: case OpKind::logistic_: case OpKind::tanh_:
+    case OpKind::erf_: case OpKind::exponential_minus_one_: case OpKind::log_plus_one_:
+    case OpKind::cbrt_: case OpKind::atan_: case OpKind::asin_: case OpKind::acos_:
+      return 16 * scale;
+    case OpKind::sine_: case OpKind::cosine_: case OpKind::tan_: case OpKind::power_:
+    case OpKind::atan2_: case OpKind::remainder_: case OpKind::sinh_: case OpKind::cosh_:
+    case OpKind::asinh_: case OpKind::acosh_: case OpKind::atanh_:
+      return 28 * scale;
+    case OpKind::divide_: case OpKind::sqrt_: case OpKind::rsqrt_:
+      return (isInteger(m.shape(op.result()).dtype) ? 8 : 2) * scale;
+    case OpKind::pad_: case OpKind::concatenate_: case OpKind::gather_:
+    case OpKind::dynamic_slice_: case OpKind::dynamic_update_slice_:
+      return 6 * scale;
+    case OpKind::dot_general_: case OpKind::convolution_: case OpKind::reduce_window_:
+      return 12 * scale;
+    case OpKind::reduce_: return 12 * scale;
+    default: return scale;
+  }
+}
+
+double allowedRepeats(const ir::Module& m, const Op& op) {
+  if (isFreeMovement(op.kind)) return 1e30;
+  if (!op.results.empty() && m.shape(op.result()).elements() <= 4) return 1e30;
+  double weight = opWeight(m, op);
+  return weight <= 1 ? 16 : weight <= 2 ? 4 : 1.5;
+}
+
+}  // namespace tercel::plan

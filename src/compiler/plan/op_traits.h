@@ -1,0 +1,24 @@
+// What fusion asks of an op.
+#pragma once
+#include "compiler/ir/module.h"
+
+namespace tercel::plan {
+
+// Can be evaluated at an index inside a kernel.
+bool isFusible(const ir::Module& module, const ir::Op& op);
+// So cheap that each cluster which uses it computes it for itself.
+bool isDuplicable(const ir::Module& module, const ir::Op& op);
+// A constant that lives in the constant pool.
+bool isMemoryConstant(const ir::Op& op);
+// A sum over a loop at each element: at most one in a cluster, evaluated once for each element.
+bool isHeavy(ir::OpKind kind);
+// Reads each element of its operands many times.
+bool rereadsOperands(ir::OpKind kind);
+bool isFreeMovement(ir::OpKind kind);
+bool hasEffect(const ir::Op& op);
+// How much it adds to the size of a kernel, in vector instructions.
+double opWeight(const ir::Module& module, const ir::Op& op);
+// How often each of its elements may be evaluated when it joins its user.
+double allowedRepeats(const ir::Module& module, const ir::Op& op);
+
+}  // namespace tercel::plan

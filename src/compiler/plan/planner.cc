@@ -1,0 +1,426 @@
+#include "compiler/plan/planner.h"
+
+#include <algorithm>
+
+#include "compiler/plan/identity_reads.h"
+#include "compiler/plan/op_traits.h"
+
+namespace tercel::plan {
+namespace {
+
+using ir::AttrKey;
+using ir::Op;
+using ir::OpKind;
+using ir::Value;
+using program::Place;
+using program::Step;
+using program::StepKind;
+
+constexpr size_t kForever = ~size_t{0};
+
+}  // namespace
+
+Result<Plan> Planner::run() {
+  const ir::Function& main = m_.main();
+  plan_.program.name = m_.name;
+  bindArguments();
+  Scope scope{.region = main.body};
+  plan_.program.sequences.emplace_back();
+  TERCEL_TRY(planRegion(scope));
+  finish();
+  return std::move(plan_);
+}
+
+void Planner::bindArguments() {
+  const ir::Function& main = m_.main();
+  const ir::Region& body = m_.region(main.body);
+  for (size_t i = 0; i < body.args.size(); ++i) {
+    const ir::Type& type = m_.type(body.args[i]);
+    const ir::ArgInfo info = i < main.args.size() ? main.args[i] : ir::ArgInfo{};
+    plan_.program.arguments.push_back({type.shape, type.is_token,
+                                       static_cast<int32_t>(info.aliasing_output),
+                                       info.buffer_donor, info.memory_kind});
+    storages_.push_back({.place = Place::argument, .index = static_cast<uint32_t>(i),
+                         .bytes = type.is_token ? 0 : type.shape.bytes()});
+    storage_of_[body.args[i].index] = static_cast<StorageId>(storages_.size() - 1);
+  }
+  for (size_t i = 0; i < body.results.size(); ++i) {
+    const ir::Type& type = m_.type(body.results[i]);
+    std::string kind = i < main.results.size() ? main.results[i].memory_kind : std::string();
+    plan_.program.results.push_back({type.shape, type.is_token, kind});
+  }
+}
+
+// Results are made in place where each is the only result of its value.
+void Planner::bindResults(Scope& scope) {
+  if (!(scope.region == m_.main().body)) return;
+  const ir::Region& body = m_.region(scope.region);
+  for (size_t i = 0; i < body.results.size(); ++i) {
+    Value v = root(body.results[i]);
+    storages_.push_back({.place = Place::result, .index = static_cast<uint32_t>(i),
+                         .bytes = plan_.program.results[i].is_token
+                                      ? 0
+                                      : plan_.program.results[i].shape.bytes()});
+    StorageId id = static_cast<StorageId>(storages_.size() - 1);
+    for (size_t a = 0; a < plan_.program.arguments.size(); ++a)
+      if (plan_.program.arguments[a].aliased_result == static_cast<int32_t>(i))
+        aliased_argument_[id] = static_cast<StorageId>(a);
+    if (m_.def(v) && !scope.wanted.contains(v.index)) scope.wanted[v.index] = id;
+  }
+}
+
+Value Planner::root(Value v) const {
+  for (auto at = view_of_.find(v.index); at != view_of_.end(); at = view_of_.find(v.index))
+    v = at->second;
+  return v;
+}
+
+Status Planner::planRegion(Scope& scope) {
+  scope.units = fuse(m_, scope.region);
+  for (const Unit& unit : scope.units) {
+    if (unit.is_cluster) continue;
+    const Op& op = m_.op(unit.op);
+    if (op.kind == OpKind::reshape_ || op.kind == OpKind::optimization_barrier_)
+      for (size_t i = 0; i < op.results.size(); ++i)
+        view_of_[op.result(i).index] = op.operand(i);
+  }
+  std::vector<std::pair<Value, StorageId>> results;
+  findLastUses(scope);
+  bindResults(scope);
+  for (scope.unit = 0; scope.unit < scope.units.size(); ++scope.unit)
+    TERCEL_TRY(planUnit(scope, scope.units[scope.unit]));
+  if (scope.region == m_.main().body) {
+    const ir::Region& body = m_.region(scope.region);
+    std::vector<std::pair<StorageId, StorageId>> moves;
+    StorageId first = 0;
+    while (storages_[first].place != Place::result && first + 1 < storages_.size()) ++first;
+    for (size_t i = 0; i < body.results.size(); ++i)
+      if (!m_.type(body.results[i]).is_token)
+        moves.emplace_back(storageOf(body.results[i]), first + static_cast<StorageId>(i));
+    copyAll(scope, std::move(moves));
+  }
+  return Status();
+}
+
+void Planner::noteReads(const Op& op, size_t unit, Scope& scope) {
+  for (Value v : op.operands) scope.last_use[root(v).index] = unit;
+  for (ir::RegionId r : op.regions) {
+    for (ir::OpId inner : m_.region(r).ops) noteReads(m_.op(inner), unit, scope);
+    for (Value v : m_.region(r).results) scope.last_use[root(v).index] = unit;
+  }
+}
+
+void Planner::noteReads(const kernel::Cluster& cluster, size_t unit, Scope& scope) {
+  for (Value v : cluster.inputs) scope.last_use[root(v).index] = unit;
+}
+
+void Planner::findLastUses(Scope& scope) {
+  for (size_t u = 0; u < scope.units.size(); ++u) {
+    if (scope.units[u].is_cluster)
+      noteReads(scope.units[u].cluster, u, scope);
+    else
+      noteReads(m_.op(scope.units[u].op), u, scope);
+  }
+  for (Value v : scope.pinned) scope.last_use[v.index] = kForever;
+  for (Value v : m_.region(scope.region).results) {
+    // A value made for exactly this result is delivered by being made.
+    Value r = root(v);
+    bool here = scope.wanted.contains(r.index);
+    if (!here || scope.last_use.contains(r.index)) scope.last_use[r.index] = kForever;
+  }
+}
+
+bool Planner::diesHere(const Scope& scope, Value v) const {
+  Value r = root(v);
+  auto at = scope.last_use.find(r.index);
+  if (at == scope.last_use.end() || at->second > scope.unit) return false;
+  // Values of the regions around live on: a loop may come back to them.
+  const ir::ValueInfo& info = m_.value(r);
+  const ir::Region& region = m_.region(scope.region);
+  if (!info.def.valid())
+    return std::find(region.args.begin(), region.args.end(), r) != region.args.end();
+  for (ir::OpId op : region.ops)
+    if (op == info.def) return true;
+  return false;
+}
+
+StorageId Planner::newStorage(Value v) {
+  storages_.push_back({.bytes = m_.shape(v).bytes(), .first = time_, .last = time_});
+  return static_cast<StorageId>(storages_.size() - 1);
+}
+
+StorageId Planner::constantStorage(Value v, const ir::Literal& literal) {
+  ir::Literal all = literal.expanded();
+  const void* key = all.bytes().data();
+  if (!literal.isSplat())
+    if (auto found = constants_.find(key); found != constants_.end()) return found->second;
+  auto& pool = plan_.program.constants;
+  pool.resize((pool.size() + 63) / 64 * 64);
+  storages_.push_back({.place = Place::constant, .offset = static_cast<int64_t>(pool.size()),
+                       .bytes = m_.shape(v).bytes()});
+  pool.insert(pool.end(), all.bytes().begin(), all.bytes().end());
+  StorageId id = static_cast<StorageId>(storages_.size() - 1);
+  if (!literal.isSplat()) constants_[key] = id;
+  return id;
+}
+
+StorageId Planner::storageOf(Value v) {
+  Value r = root(v);
+  if (auto found = storage_of_.find(r.index); found != storage_of_.end()) return found->second;
+  const Op* op = m_.def(r);
+  TERCEL_CHECK(op && op->kind == OpKind::constant_, "value %", r.index, " has no memory: ",
+               op ? ir::opName(op->kind) : "an argument");
+  return storage_of_[r.index] = constantStorage(r, op->literal());
+}
+
+void Planner::touch(StorageId id) {
+  storages_[id].last = std::max(storages_[id].last, time_);
+  touched_.push_back(id);
+}
+
+uint32_t Planner::slot(StorageId id) {
+  touch(id);
+  if (slot_of_.size() <= id) slot_of_.resize(id + 1, kNoStorage);
+  if (slot_of_[id] == kNoStorage) {
+    slot_of_[id] = static_cast<uint32_t>(plan_.program.slots.size());
+    plan_.program.slots.push_back({.index = id});  // completed in finish()
+  }
+  return slot_of_[id];
+}
+
+Step& Planner::addStep(Scope& scope, StepKind kind) {
+  ++time_;
+  Step& step = plan_.program.sequences[scope.sequence].emplace_back();
+  step.kind = kind;
+  return step;
+}
+
+// Whether the cluster may write `target` though what it holds may be read by it or later.
+bool Planner::mayWrite(const Scope& scope, StorageId target, const kernel::Cluster& cluster) {
+  auto aliased = aliased_argument_.find(target);
+  StorageId holder = aliased == aliased_argument_.end() ? target : aliased->second;
+  std::vector<bool> identity = identityReads(m_, cluster);
+  for (auto [value, storage] : storage_of_) {
+    if (storage != holder) continue;
+    auto last = scope.last_use.find(value);
+    if (last == scope.last_use.end()) continue;
+    if (last->second == kForever || last->second > scope.unit) return false;
+    if (last->second < scope.unit) continue;
+    for (size_t i = 0; i < cluster.inputs.size(); ++i)
+      if (root(cluster.inputs[i]).index == value && !identity[i]) return false;
+  }
+  return true;
+}
+
+StorageId Planner::place(Scope& scope, Value v) {
+  if (auto wanted = scope.wanted.find(v.index); wanted != scope.wanted.end()) {
+    StorageId to = wanted->second;
+    kernel::Cluster none;
+    const Unit& unit = scope.units[scope.unit];
+    if (mayWrite(scope, to, unit.is_cluster ? unit.cluster : none)) return storage_of_[v.index] = to;
+  }
+  return storage_of_[v.index] = newStorage(v);
+}
+
+void Planner::copy(Scope& scope, StorageId from, StorageId to, int64_t bytes) {
+  if (from == to || bytes == 0) return;
+  Step& step = addStep(scope, StepKind::copy);
+  uint32_t a = slot(from), b = slot(to);
+  step.slots = {a, b};
+}
+
+// All at once: no target is written before it has been read.
+void Planner::copyAll(Scope& scope, std::vector<std::pair<StorageId, StorageId>> moves) {
+  auto holderOf = [&](StorageId id) {
+    auto found = aliased_argument_.find(id);
+    return found == aliased_argument_.end() ? id : found->second;
+  };
+  std::erase_if(moves, [](auto& move) { return move.first == move.second; });
+  while (!moves.empty()) {
+    bool moved = false;
+    for (size_t i = 0; i < moves.size() && !moved; ++i) {
+      auto [from, to] = moves[i];
+      bool read = false;
+      for (size_t k = 0; k < moves.size(); ++k)
+        read |= k != i && holderOf(moves[k].first) == holderOf(to);
+      if (read) continue;
+      copy(scope, from, to, storages_[from].bytes);
+      moves.erase(moves.begin() + static_cast<int64_t>(i));
+      moved = true;
+    }
+    if (moved) continue;
+    // A cycle: set one source aside.
+    StorageId from = moves[0].first;
+    storages_.push_back({.bytes = storages_[from].bytes, .first = time_ + 1, .last = time_ + 1});
+    StorageId aside = static_cast<StorageId>(storages_.size() - 1);
+    copy(scope, from, aside, storages_[from].bytes);
+    for (auto& move : moves)
+      if (move.first == from) move.first = aside;
+  }
+}
+
+void Planner::deliver(Scope& scope, Value v, StorageId to) {
+  copy(scope, storageOf(v), to, m_.shape(v).bytes());
+}
+
+Status Planner::planUnit(Scope& scope, Unit& unit) {
+  if (!unit.is_cluster) return planOp(scope, m_.op(unit.op));
+  if (unit.cluster.nest == kernel::Nest::update) return planInPlace(scope, unit.cluster);
+  return planCluster(scope, unit.cluster);
+}
+
+// Outputs take the memory of inputs that are read for the last time, element by element.
+void Planner::reuseInputs(const Scope& scope, kernel::Cluster& cluster) {
+  cluster.alias.assign(cluster.outputs.size(), -1);
+  cluster.may_alias.assign(cluster.outputs.size(), -1);
+  std::vector<bool> identity = identityReads(m_, cluster);
+  std::vector<bool> taken(cluster.inputs.size(), false);
+  for (size_t o = 0; o < cluster.outputs.size(); ++o) {
+    if (scope.wanted.contains(cluster.outputs[o].index)) continue;
+    for (size_t i = 0; i < cluster.inputs.size(); ++i) {
+      Value in = cluster.inputs[i];
+      if (taken[i] || !identity[i] || !diesHere(scope, in)) continue;
+      StorageId storage = storageOf(in);
+      if (storages_[storage].place != Place::arena || scope.wanted.contains(root(in).index))
+        continue;
+      if (m_.shape(in).bytes() != m_.shape(cluster.outputs[o]).bytes()) continue;
+      bool shared = false;  // two inputs may be views of one value
+      for (size_t k = 0; k < cluster.inputs.size(); ++k)
+        shared |= k != i && storageOf(cluster.inputs[k]) == storage;
+      if (shared) continue;
+      taken[i] = true;
+      storage_of_[cluster.outputs[o].index] = storage;
+      break;
+    }
+  }
+}
+
+Status Planner::planCluster(Scope& scope, kernel::Cluster cluster) {
+  for (Value v : cluster.inputs) storageOf(v);
+  ++time_;
+  reuseInputs(scope, cluster);
+  bool empty = true;
+  for (Value v : cluster.outputs) {
+    if (!storage_of_.contains(v.index)) place(scope, v);
+    empty &= m_.shape(v).elements() == 0;
+  }
+  --time_;
+  if (empty) return Status();
+  for (size_t o = 0; o < cluster.outputs.size(); ++o) {
+    StorageId out = storage_of_.at(cluster.outputs[o].index);
+    auto aliased = aliased_argument_.find(out);
+    for (size_t i = 0; i < cluster.inputs.size(); ++i) {
+      StorageId in = storageOf(cluster.inputs[i]);
+      if (in == out) cluster.alias[o] = static_cast<int32_t>(i);
+      if (aliased != aliased_argument_.end() && aliased->second == in)
+        cluster.may_alias[o] = static_cast<int32_t>(i);
+    }
+  }
+  uint32_t kernel = kernelFor(cluster);
+  Step& step = addStep(scope, StepKind::kernel);
+  step.target = kernel;
+  step.name = nameOf(cluster);
+  for (Value v : cluster.inputs) step.slots.push_back(slot(storageOf(v)));
+  for (size_t o = 0; o < cluster.outputs.size(); ++o)
+    if (cluster.alias[o] < 0)
+      step.slots.push_back(slot(storage_of_.at(cluster.outputs[o].index)));
+  return Status();
+}
+
+// The output takes the memory of its first operand (which is copied there first where it lives on).
+Status Planner::planInPlace(Scope& scope, kernel::Cluster cluster) {
+  Value out = cluster.outputs[0];
+  const Op& op = *m_.def(out);
+  size_t count = cluster.outputs.size();
+  for (Value v : cluster.inputs) storageOf(v);
+  for (size_t o = 0; o < count; ++o) {
+    Value before = op.operand(o);
+    StorageId from = storageOf(before);
+    bool wanted = scope.wanted.contains(cluster.outputs[o].index);
+    bool read_otherwise = false;
+    for (Value v : cluster.inputs)
+      read_otherwise |= !(v == before) && storageOf(v) == from;
+    StorageId to;
+    if (!wanted && !read_otherwise && diesHere(scope, before) &&
+        storages_[from].place == Place::arena && !scope.wanted.contains(root(before).index)) {
+      to = storage_of_[cluster.outputs[o].index] = from;
+    } else {
+      ++time_;
+      to = place(scope, cluster.outputs[o]);
+      --time_;
+      bool clash = false;
+      auto aliased = aliased_argument_.find(to);
+      for (Value v : cluster.inputs) {
+        StorageId in = storageOf(v);
+        clash |= !(v == before) &&
+                 (in == to || (aliased != aliased_argument_.end() && aliased->second == in));
+      }
+      if (clash) to = storage_of_[cluster.outputs[o].index] = newStorage(out);
+    }
+    copy(scope, from, to, m_.shape(before).bytes());
+  }
+  if (m_.shape(op.operand(0)).elements() == 0) return Status();
+  // The kernel sees the outputs' memory as params; the old operands are not params at all.
+  std::erase_if(cluster.inputs, [&](Value v) {
+    for (size_t o = 0; o < count; ++o)
+      if (v == op.operand(o)) {
+        for (size_t k = count; k < op.operands.size(); ++k)
+          if (op.operand(k) == v) return false;
+        return true;
+      }
+    return false;
+  });
+  cluster.alias.assign(count, -1);
+  cluster.may_alias.assign(count, -1);
+  uint32_t kernel = kernelFor(cluster);
+  Step& step = addStep(scope, StepKind::kernel);
+  step.target = kernel;
+  step.name = nameOf(cluster);
+  for (Value v : cluster.inputs) step.slots.push_back(slot(storageOf(v)));
+  for (Value v : cluster.outputs) step.slots.push_back(slot(storage_of_.at(v.index)));
+  return Status();
+}
+
+std::string Planner::nameOf(const kernel::Cluster& cluster) const {
+  std::string name;
+  for (ir::OpId id : cluster.ops) {
+    const Op& op = m_.op(id);
+    if (isDuplicable(m_, op)) continue;
+    if (name.size() < 40) name += (name.empty() ? "" : "_") + std::string(ir::opName(op.kind));
+  }
+  return name.empty() ? std::string(ir::opName(m_.op(cluster.ops.back()).kind)) : name;
+}
+
+uint32_t Planner::kernelFor(const kernel::Cluster& cluster) {
+  std::string key = kernel::structureKey(m_, cluster);
+  auto [at, fresh] = kernels_.emplace(std::move(key), static_cast<uint32_t>(plan_.clusters.size()));
+  if (fresh) {
+    plan_.clusters.push_back(cluster);
+    plan_.names.push_back(nameOf(cluster));
+    plan_.program.kernels.emplace_back();
+  }
+  return at->second;
+}
+
+void Planner::finish() {
+  plan_.program.arena_bytes = assignOffsets(storages_);
+  for (program::Slot& slot : plan_.program.slots) {
+    const Storage& s = storages_[slot.index];
+    slot = {s.place, s.index, s.offset, s.bytes};
+    if (s.place == Place::arena || s.place == Place::constant) slot.index = 0;
+  }
+}
+
+Status Planner::unsupported(const Op& op) const {
+  std::string types;
+  for (Value v : op.operands) types += (types.empty() ? "" : ", ") + toString(m_.shape(v));
+  std::string target = op.kind == OpKind::custom_call_
+                           ? cat(" to \"", op.symbol(AttrKey::call_target_name), "\"")
+                           : std::string();
+  return unimplemented(ir::opName(op.kind), target, " of (", types, ") is not supported by Tercel (at ",
+                       m_.location(op.loc), ")");
+}
+
+Result<Plan> makePlan(const ir::Module& module) { return Planner(module).run(); }
+
+}  // namespace tercel::plan

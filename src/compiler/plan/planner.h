@@ -1,0 +1,83 @@
+// Turns the units of regions into steps over storages.
+#pragma once
+#include <string>
+#include <unordered_map>
+#include <vector>
+
+#include "compiler/plan/captures.h"
+#include "compiler/plan/fuse.h"
+#include "compiler/plan/plan.h"
+#include "compiler/plan/storage.h"
+
+namespace tercel::plan {
+
+class Planner {
+ public:
+  explicit Planner(const ir::Module& module) : m_(module) {}
+  Result<Plan> run();
+
+ private:
+  // A region being planned. last_use: the last unit that reads a storage, region results included.
+  struct Scope {
+    ir::RegionId region;
+    std::vector<Unit> units;
+    std::unordered_map<uint32_t, size_t> last_use;    // by root value
+    std::unordered_map<uint32_t, StorageId> wanted;   // root value -> where it should be made
+    std::vector<ir::Value> pinned;  // live on after the region
+    size_t unit = 0;
+    uint32_t sequence = 0;
+  };
+
+  void bindArguments();
+  void bindResults(Scope& scope);
+  Status planRegion(Scope& scope);
+  void findLastUses(Scope& scope);
+  void noteReads(const ir::Op& op, size_t unit, Scope& scope);
+  void noteReads(const kernel::Cluster& cluster, size_t unit, Scope& scope);
+
+  Status planUnit(Scope& scope, Unit& unit);
+  Status planCluster(Scope& scope, kernel::Cluster cluster);
+  Status planInPlace(Scope& scope, kernel::Cluster cluster);
+  Status planOp(Scope& scope, const ir::Op& op);
+  Status planWhile(Scope& scope, const ir::Op& op);
+  Status planBranch(Scope& scope, const ir::Op& op);
+  Status planSort(Scope& scope, const ir::Op& op);
+  Status planCustomCall(Scope& scope, const ir::Op& op);
+  kernel::Cluster clusterOf(ir::OpId id, kernel::Nest nest) const;
+
+  ir::Value root(ir::Value v) const;
+  StorageId storageOf(ir::Value v);
+  StorageId constantStorage(ir::Value v, const ir::Literal& literal);
+  StorageId newStorage(ir::Value v);
+  bool diesHere(const Scope& scope, ir::Value v) const;
+  // Where a value is made: the place wanted for it, else a new one.
+  StorageId place(Scope& scope, ir::Value v);
+  bool mayWrite(const Scope& scope, StorageId target, const kernel::Cluster& cluster);
+  void copy(Scope& scope, StorageId from, StorageId to, int64_t bytes);
+  void copyAll(Scope& scope, std::vector<std::pair<StorageId, StorageId>> moves);
+  // The value into exactly that storage.
+  void deliver(Scope& scope, ir::Value v, StorageId to);
+  void reuseInputs(const Scope& scope, kernel::Cluster& cluster);
+
+  program::Step& addStep(Scope& scope, program::StepKind kind);
+  uint32_t slot(StorageId id);
+  void touch(StorageId id);
+  uint32_t kernelFor(const kernel::Cluster& cluster);
+  std::string nameOf(const kernel::Cluster& cluster) const;
+  Status unsupported(const ir::Op& op) const;
+  void finish();
+
+  const ir::Module& m_;
+  Plan plan_;
+  std::vector<Storage> storages_;
+  std::unordered_map<uint32_t, StorageId> storage_of_;  // by root value
+  std::unordered_map<uint32_t, ir::Value> view_of_;
+  std::unordered_map<const void*, StorageId> constants_;
+  std::unordered_map<uint32_t, StorageId> aliased_argument_;  // result storage -> its argument's
+  std::unordered_map<std::string, uint32_t> kernels_;
+  std::vector<uint32_t> slot_of_;
+  std::vector<StorageId> touched_;  // since the innermost loop began
+  int64_t time_ = 0;
+};
+
+}  // namespace tercel::plan

@@ -1,0 +1,195 @@
+// Control flow, and the ops that are steps of their own.
+#include <algorithm>
+
+#include "compiler/plan/op_traits.h"
+#include "compiler/plan/planner.h"
+
+namespace tercel::plan {
+namespace {
+
+using ir::AttrKey;
+using ir::Op;
+using ir::OpKind;
+using ir::Value;
+using program::Place;
+using program::Step;
+using program::StepKind;
+
+}  // namespace
+
+kernel::Cluster Planner::clusterOf(ir::OpId id, kernel::Nest nest) const {
+  kernel::Cluster cluster;
+  cluster.nest = nest;
+  cluster.ops = {id};
+  const Op& op = m_.op(id);
+  auto note = [&](Value v) {
+    if (std::find(cluster.inputs.begin(), cluster.inputs.end(), v) == cluster.inputs.end())
+      cluster.inputs.push_back(v);
+  };
+  for (Value v : op.operands) note(v);
+  for (Value v : op.results) cluster.outputs.push_back(v);
+  for (Value v : captures(m_, op)) note(v);
+  return cluster;
+}
+
+Status Planner::planOp(Scope& scope, const Op& op) {
+  ir::OpId id = scope.units[scope.unit].op;
+  switch (op.kind) {
+    case OpKind::reshape_: case OpKind::optimization_barrier_: return Status();
+    case OpKind::while_: return planWhile(scope, op);
+    case OpKind::if_: case OpKind::case_: return planBranch(scope, op);
+    case OpKind::sort_: return planSort(scope, op);
+    case OpKind::custom_call_: return planCustomCall(scope, op);
+    case OpKind::after_all_:
+      storages_.push_back({.bytes = 0});
+      storage_of_[op.result().index] = static_cast<StorageId>(storages_.size() - 1);
+      return Status();
+    case OpKind::scatter_: return planInPlace(scope, clusterOf(id, kernel::Nest::scatter));
+    case OpKind::select_and_scatter_:
+      return planCluster(scope, clusterOf(id, kernel::Nest::select_and_scatter));
+    default: return unsupported(op);
+  }
+}
+
+Status Planner::planWhile(Scope& scope, const Op& op) {
+  const ir::RegionId cond = op.regions[0], body = op.regions[1];
+  std::vector<StorageId> carried;
+  int64_t begin = time_ + 1;
+  for (size_t i = 0; i < op.operands.size(); ++i) {
+    Value init = op.operand(i), result = op.result(i);
+    if (m_.type(init).is_token) {
+      carried.push_back(storage_of_[result.index] = storageOf(init));
+      continue;
+    }
+    StorageId from = storageOf(init);
+    bool unique = std::count(op.operands.begin(), op.operands.end(), init) == 1;
+    for (size_t k = 0; k < i && unique; ++k) unique = carried[k] != from;
+    StorageId to = from;
+    auto wanted = scope.wanted.find(result.index);
+    bool in_place = unique && diesHere(scope, init) && storages_[from].place == Place::arena;
+    if (wanted != scope.wanted.end() &&
+        mayWrite(scope, wanted->second, clusterOf(scope.units[scope.unit].op, kernel::Nest::update)))
+      to = wanted->second;
+    else if (!in_place)
+      to = newStorage(init);
+    copy(scope, from, to, m_.shape(init).bytes());
+    carried.push_back(to);
+  }
+  storages_.push_back({.bytes = 1, .first = time_ + 1, .last = time_ + 1});
+  StorageId predicate = static_cast<StorageId>(storages_.size() - 1);
+  std::vector<StorageId> outer_touched;
+  outer_touched.swap(touched_);
+
+  auto& sequences = plan_.program.sequences;
+  Scope check{.region = cond, .sequence = static_cast<uint32_t>(sequences.size())};
+  sequences.emplace_back();
+  for (size_t i = 0; i < carried.size(); ++i) {
+    Value arg = m_.region(cond).args[i];
+    storage_of_[arg.index] = carried[i];
+    touch(carried[i]);
+  }
+  Value go_on = m_.region(cond).results[0];
+  if (m_.def(root(go_on))) check.wanted[root(go_on).index] = predicate;
+  for (Value arg : m_.region(cond).args) check.pinned.push_back(arg);
+  TERCEL_TRY(planRegion(check));
+  deliver(check, go_on, predicate);
+
+  Scope loop{.region = body, .sequence = static_cast<uint32_t>(sequences.size())};
+  sequences.emplace_back();
+  const ir::Region& b = m_.region(body);
+  for (size_t i = 0; i < carried.size(); ++i) {
+    storage_of_[b.args[i].index] = carried[i];
+    Value made = root(b.results[i]);
+    if (m_.def(made) && !m_.type(made).is_token && !loop.wanted.contains(made.index))
+      loop.wanted[made.index] = carried[i];
+  }
+  TERCEL_TRY(planRegion(loop));
+  std::vector<std::pair<StorageId, StorageId>> moves;
+  for (size_t i = 0; i < carried.size(); ++i)
+    if (!m_.type(b.results[i]).is_token) moves.emplace_back(storageOf(b.results[i]), carried[i]);
+  copyAll(loop, std::move(moves));
+
+  Step& step = addStep(scope, StepKind::while_loop);
+  step.name = "while";
+  step.target = check.sequence;
+  step.sequences = {loop.sequence};
+  step.slots = {slot(predicate)};
+  // What the loop reads from before it, it reads in every trip.
+  for (StorageId id : touched_)
+    if (storages_[id].first < begin || id == predicate ||
+        std::find(carried.begin(), carried.end(), id) != carried.end())
+      storages_[id].last = std::max(storages_[id].last, time_);
+  outer_touched.insert(outer_touched.end(), touched_.begin(), touched_.end());
+  touched_ = std::move(outer_touched);
+  for (size_t i = 0; i < carried.size(); ++i) storage_of_[op.result(i).index] = carried[i];
+  return Status();
+}
+
+Status Planner::planBranch(Scope& scope, const Op& op) {
+  std::vector<StorageId> results;
+  ++time_;
+  for (Value v : op.results)
+    results.push_back(m_.type(v).is_token ? (storage_of_[v.index] = newStorage(v))
+                                          : place(scope, v));
+  --time_;
+  StorageId selector = storageOf(op.operand(0));
+  std::vector<uint32_t> branches;
+  std::vector<StorageId> outer_touched;
+  outer_touched.swap(touched_);
+  int64_t begin = time_ + 1;
+  for (ir::RegionId region : op.regions) {
+    Scope branch{.region = region,
+                 .sequence = static_cast<uint32_t>(plan_.program.sequences.size())};
+    plan_.program.sequences.emplace_back();
+    const ir::Region& r = m_.region(region);
+    for (size_t i = 0; i < results.size(); ++i) {
+      Value made = root(r.results[i]);
+      const Op* def = m_.def(made);
+      bool inside = def && std::find(r.ops.begin(), r.ops.end(), m_.value(made).def) != r.ops.end();
+      if (inside && !m_.type(made).is_token && !branch.wanted.contains(made.index))
+        branch.wanted[made.index] = results[i];
+    }
+    TERCEL_TRY(planRegion(branch));
+    for (size_t i = 0; i < results.size(); ++i)
+      if (!m_.type(r.results[i]).is_token) deliver(branch, r.results[i], results[i]);
+    branches.push_back(branch.sequence);
+  }
+  Step& step = addStep(scope, StepKind::branch);
+  step.name = std::string(ir::opName(op.kind));
+  step.sequences = branches;
+  step.slots = {slot(selector)};
+  step.values = {op.kind == OpKind::if_ ? 1 : 4};
+  for (StorageId id : touched_)
+    if (storages_[id].first < begin) storages_[id].last = std::max(storages_[id].last, time_);
+  for (StorageId id : results) touch(id);
+  outer_touched.insert(outer_touched.end(), touched_.begin(), touched_.end());
+  touched_ = std::move(outer_touched);
+  return Status();
+}
+
+Status Planner::planSort(Scope& scope, const Op& op) {
+  const Dims& dims = m_.shape(op.operand(0)).dims;
+  int64_t dimension = op.integer(AttrKey::dimension);
+  if (dimension < 0) dimension += static_cast<int64_t>(dims.size());
+  int64_t outer = 1, inner = 1;
+  for (int64_t d = 0; d < static_cast<int64_t>(dims.size()); ++d)
+    (d < dimension ? outer : inner) *= d == dimension ? 1 : dims[static_cast<size_t>(d)];
+  std::vector<uint32_t> from, to;
+  for (Value v : op.operands) storageOf(v);
+  uint32_t comparator =
+      kernelFor(clusterOf(scope.units[scope.unit].op, kernel::Nest::comparator));
+  Step& step = addStep(scope, StepKind::sort);
+  step.name = "sort";
+  step.target = comparator;
+  step.values = {outer, dims.empty() ? 1 : dims[static_cast<size_t>(dimension)], inner,
+                 op.boolean(AttrKey::is_stable)};
+  for (Value v : op.operands)
+    step.values.push_back(static_cast<int64_t>(byteSize(m_.shape(v).dtype)));
+  for (Value v : op.operands) step.slots.push_back(slot(storageOf(v)));
+  for (Value v : op.results) step.slots.push_back(slot(place(scope, v)));
+  return Status();
+}
+
+Status Planner::planCustomCall(Scope&, const Op& op) { return unsupported(op); }
+
+}  // namespace tercel::plan

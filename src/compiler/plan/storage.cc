@@ -1,0 +1,40 @@
+#include "compiler/plan/storage.h"
+
+#include <algorithm>
+
+namespace tercel::plan {
+namespace {
+
+constexpr int64_t kAlign = 64;
+
+int64_t aligned(int64_t bytes) { return (bytes + kAlign - 1) / kAlign * kAlign; }
+
+}  // namespace
+
+int64_t assignOffsets(std::vector<Storage>& storages) {
+  std::vector<StorageId> order;
+  for (StorageId id = 0; id < storages.size(); ++id)
+    if (storages[id].place == program::Place::arena) order.push_back(id);
+  std::stable_sort(order.begin(), order.end(), [&](StorageId a, StorageId b) {
+    return storages[a].first < storages[b].first;
+  });
+  std::vector<StorageId> live;  // by offset
+  int64_t size = 0;
+  for (StorageId id : order) {
+    Storage& s = storages[id];
+    std::erase_if(live, [&](StorageId other) { return storages[other].last < s.first; });
+    int64_t at = 0;
+    size_t position = 0;
+    for (; position < live.size(); ++position) {
+      const Storage& other = storages[live[position]];
+      if (at + aligned(s.bytes) <= other.offset) break;
+      at = std::max(at, other.offset + aligned(other.bytes));
+    }
+    s.offset = at;
+    live.insert(live.begin() + static_cast<int64_t>(position), id);
+    size = std::max(size, at + aligned(s.bytes));
+  }
+  return size;
+}
+
+}  // namespace tercel::plan

@@ -1,0 +1,27 @@
+// Memory for values: which of them share a place, and where each place lies in the arena.
+#pragma once
+#include <cstdint>
+#include <vector>
+
+#include "program/program.h"
+
+namespace tercel::plan {
+
+using StorageId = uint32_t;
+inline constexpr StorageId kNoStorage = 0xffffffffu;
+
+// A piece of memory that holds one value at a time. Times count steps, nested ones included.
+struct Storage {
+  program::Place place = program::Place::arena;
+  uint32_t index = 0;   // of the argument or result
+  int64_t offset = 0;   // in the arena or the constants, once assigned
+  int64_t bytes = 0;
+  int64_t first = 0;    // step that writes it first
+  int64_t last = 0;     // step that reads it last
+};
+
+// Gives each arena storage an offset (64-byte aligned) such that storages whose lives overlap do not;
+// first fit in order of birth. Returns the size of the arena.
+int64_t assignOffsets(std::vector<Storage>& storages);
+
+}  // namespace tercel::plan
