@@ -108,8 +108,8 @@ TEST(Compare, TotalOrder) {
 }
 
 TEST(Compare, IntegersBySign) {
-  expectOp("compare(%0, %1) {comparison_direction = GT} : pred[2]", {"u8[2] (200, 1)", "u8[2] (1, 1)"},
-           {"pred[2] (true, false)"});
+  expectOp("compare(%0, %1) {comparison_direction = GT} : pred[2]",
+           {"u8[2] (200, 1)", "u8[2] (1, 1)"}, {"pred[2] (true, false)"});
   expectOp("compare(%0, %1) {comparison_direction = GT} : pred[1]", {"s8[1] (-56)", "s8[1] (1)"},
            {"pred[1] (false)"});
   expectOp("compare(%0, %1) {comparison_direction = NE} : pred[2]",

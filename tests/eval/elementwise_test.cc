@@ -60,7 +60,8 @@ TEST(Integers, ShiftsBeyondTheWidthLeaveZeroOrTheSign) {
 }
 
 TEST(Integers, BitCounts) {
-  expectOp("count_leading_zeros(%0) : s16[4]", {"s16[4] (0, 1, -1, 256)"}, {"s16[4] (16, 15, 0, 7)"});
+  expectOp("count_leading_zeros(%0) : s16[4]", {"s16[4] (0, 1, -1, 256)"},
+           {"s16[4] (16, 15, 0, 7)"});
   expectOp("popcnt(%0) : s8[3]", {"s8[3] (-1, 0, 85)"}, {"s8[3] (8, 0, 4)"});
   expectOp("popcnt(%0) : u64[1]", {"u64[1] (18446744073709551615)"}, {"u64[1] (64)"});
   expectOp("not(%0) : u8[2]", {"u8[2] (0, 1)"}, {"u8[2] (255, 254)"});
@@ -136,8 +137,10 @@ TEST(Floats, SpecialValuesOfFunctions) {
 TEST(Floats, FunctionsAreRoundedOnce) {
   std::string x = "f64[2] (0.5, 0.001)";
   expectNear("acos(%0) : f64[2]", {x}, "f64[2] (1.0471975511965977461, 1.5697963266282298775)", 1);
-  expectNear("asin(%0) : f64[2]", {x}, "f64[2] (0.5235987755982988731, 0.0010000001666667417)", 1);
-  expectNear("atan(%0) : f64[2]", {x}, "f64[2] (0.4636476090008061162, 0.00099999966666686667)", 1);
+  expectNear("asin(%0) : f64[2]", {x}, "f64[2] (0.5235987755982988731, 0.0010000001666667417)",
+             1);
+  expectNear("atan(%0) : f64[2]", {x}, "f64[2] (0.4636476090008061162, 0.00099999966666686667)",
+             1);
   expectNear("asinh(%0) : f64[2]", {x}, "f64[2] (0.4812118250596034475, 0.0009999998333334083)",
              1);
   expectNear("acosh(%0) : f64[1]", {"f64[1] (1.5)"}, "f64[1] (0.9624236501192068951)", 1);

@@ -107,7 +107,7 @@ std::array<uint32_t, 4> philox4x32(std::array<uint32_t, 4> c, std::array<uint32_
   return c;
 }
 
-// States: THREE_FRY u64[2] = key, counter. PHILOX u64[3] = key, counter (128 bits, low half first),
+// States: THREE_FRY u64[2] = key, counter. PHILOX u64[3] = key, 128-bit counter (low half first),
 // or u64[2] = key, low half, where the key is the high half too. DEFAULT is PHILOX.
 Result<Literals> evalRngBitGenerator(Evaluation& evaluation, const Op& op, Operands operands) {
   Input state(operands[0]);
