@@ -3,8 +3,8 @@
 #include <algorithm>
 #include <array>
 
+#include "compiler/compile.h"
 #include "compiler/ir/verifier.h"
-#include "compiler/stablehlo/reader.h"
 #include "pjrt/eval_runner.h"
 
 namespace tercel::pjrt {
@@ -22,9 +22,13 @@ std::string textOf(const OptionValue& value) {
 
 }  // namespace
 
-Result<Compiled> compile(std::string_view code, const Options&) {
-  TERCEL_ASSIGN(ir::Module module,
-                stablehlo::readStablehlo(std::as_bytes(std::span(code.data(), code.size()))));
+Result<Compiled> compile(std::string_view code, const Options& options) {
+  auto bytes = std::as_bytes(std::span(code.data(), code.size()));
+  if (!options.eval) {
+    TERCEL_ASSIGN(program::Program program, compiler::compile(bytes, {}));
+    return Compiled{std::move(program), nullptr};
+  }
+  TERCEL_ASSIGN(ir::Module module, compiler::read(bytes));
   TERCEL_TRY(ir::verify(module));
   program::Program program = signatureOf(module);
   return Compiled{std::move(program), makeEvalRunner(std::move(module))};

@@ -1,14 +1,64 @@
 #include "compiler/kernel/elem_math.h"
 
+#include "compiler/kernel/math/math.h"
 #include "compiler/kernel/math_builder.h"
 #include "core/status.h"
 
 namespace tercel::kernel {
+namespace {
 
-V emitMath(Builder& b, ir::OpKind kind, V x, V y) {
-  (void)b; (void)x; (void)y;
+using ir::OpKind;
+
+template <class B>
+V emitUnary(B& b, OpKind kind, V x) {
+  switch (kind) {
+    case OpKind::acos_: return math::acos(b, x);
+    case OpKind::acosh_: return math::acosh(b, x);
+    case OpKind::asin_: return math::asin(b, x);
+    case OpKind::asinh_: return math::asinh(b, x);
+    case OpKind::atan_: return math::atan(b, x);
+    case OpKind::atanh_: return math::atanh(b, x);
+    case OpKind::cbrt_: return math::cbrt(b, x);
+    case OpKind::cosh_: return math::cosh(b, x);
+    case OpKind::cosine_: return math::cosine(b, x);
+    case OpKind::erf_: return math::erf(b, x);
+    case OpKind::exponential_: return math::exponential(b, x);
+    case OpKind::exponential_minus_one_: return math::exponential_minus_one(b, x);
+    case OpKind::log_: return math::log(b, x);
+    case OpKind::log_plus_one_: return math::log_plus_one(b, x);
+    case OpKind::logistic_: return math::logistic(b, x);
+    case OpKind::rsqrt_: return math::rsqrt(b, x);
+    case OpKind::sine_: return math::sine(b, x);
+    case OpKind::sinh_: return math::sinh(b, x);
+    case OpKind::tan_: return math::tan(b, x);
+    case OpKind::tanh_: return math::tanh(b, x);
+    default: break;
+  }
   TERCEL_CHECK(false, ir::opName(kind), " is not an elementwise op of real numbers");
   return {};
+}
+
+template <class B>
+V emitAny(B&& b, OpKind kind, V x, V y) {
+  switch (kind) {
+    case OpKind::atan2_: return math::atan2(b, x, y);
+    case OpKind::power_: return math::power(b, x, y);
+    case OpKind::remainder_: return math::remainder(b, x, y);
+    default: return emitUnary(b, kind, x);
+  }
+}
+
+}  // namespace
+
+V emitMath(Builder& b, OpKind kind, V x, V y) {
+  uint16_t lanes = b.type(x).lanes;
+  if (y.valid()) {
+    lanes = std::max(lanes, b.type(y).lanes);
+    x = b.widen(x, lanes);
+    y = b.widen(y, lanes);
+  }
+  return b.type(x).scalar == Scalar::f64 ? emitAny(MathBuilder<64>{b, lanes}, kind, x, y)
+                                         : emitAny(MathBuilder<32>{b, lanes}, kind, x, y);
 }
 
 }  // namespace tercel::kernel
