@@ -13,6 +13,50 @@ bool shouldSplat(const Literal& literal) {
   return !literal.isSplat() && literal.shape().elements() == 1;
 }
 
+Value withoutElements(Rewriter& rw, const Op& op) {
+  if (rw.module().type(op.result()).is_token || !isPure(op)) return {};
+  if (op.kind == OpKind::constant_ || rw.shape(op.result()).elements() != 0) return {};
+  return rw.splat(rw.shape(op.result()), 0);
+}
+
+Value canonicalSource(Rewriter& rw, const Op& op) {
+  const Shape& result = rw.shape(op.result());
+  if (op.kind == OpKind::constant_) {
+    if (!shouldSplat(op.literal())) return {};
+    return rw.constant(withShape(op.literal(), result.dims));
+  }
+  int64_t dimension = op.integer(AttrKey::iota_dimension);
+  int64_t size = result.dims[dimension];
+  if (size == 1) return rw.splat(result, 0);
+  if (result.rank() == 1) return {};
+  Value line = rw.emit(OpKind::iota_, {}, {result.dtype, {size}},
+                       {{AttrKey::iota_dimension, int64_t{0}}});
+  return rw.broadcast(line, result.dims, {dimension});
+}
+
+Value dimensionSize(Rewriter& rw, const Op& op) {
+  int64_t size = rw.shape(op.operand(0)).dims[op.integer(AttrKey::dimension)];
+  return rw.splat(rw.shape(op.result()), static_cast<double>(size));
+}
+
+Value ruleOfClass(Rewriter& rw, const Op& op) {
+  switch (opClass(op.kind)) {
+    case OpClass::unary:
+    case OpClass::binary:
+    case OpClass::ternary: {
+      Value by = canonicalSelection(rw, op);
+      return by.valid() ? by : canonicalArithmetic(rw, op);
+    }
+    case OpClass::shape:
+    case OpClass::index:
+      return canonicalMovement(rw, op);
+    case OpClass::source:
+      return canonicalSource(rw, op);
+    default:
+      return op.kind == OpKind::get_dimension_size_ ? dimensionSize(rw, op) : Value{};
+  }
+}
+
 class Canonicaliser : public Rewriter {
  public:
   using Rewriter::Rewriter;
@@ -25,66 +69,22 @@ class Canonicaliser : public Rewriter {
 
   bool visit(OpId id) override {
     const Op& op = this->op(id);
-    if (op.results.empty()) return false;
-    if (op.results.size() == 1) {
-      Value by = withoutElements(op);
-      if (!by.valid()) by = foldedSplat(*this, op);
-      if (!by.valid()) by = rule(op);
-      if (by.valid()) {
-        replace(op.result(), by);
-        return true;
-      }
+    if (Value by = canonicalForm(*this, op); by.valid()) {
+      replace(op.result(), by);
+      return true;
     }
     return !op.regions.empty() && canonicalControl(*this, id);
-  }
-
- private:
-  Value withoutElements(const Op& op) {
-    if (module().type(op.result()).is_token || !isPure(op)) return {};
-    if (op.kind == OpKind::constant_ || shape(op.result()).elements() != 0) return {};
-    return splat(shape(op.result()), 0);
-  }
-
-  Value rule(const Op& op) {
-    switch (opClass(op.kind)) {
-      case OpClass::unary:
-      case OpClass::binary:
-      case OpClass::ternary: {
-        Value by = canonicalSelection(*this, op);
-        return by.valid() ? by : canonicalArithmetic(*this, op);
-      }
-      case OpClass::shape:
-      case OpClass::index:
-        return canonicalMovement(*this, op);
-      case OpClass::source:
-        return source(op);
-      default:
-        return op.kind == OpKind::get_dimension_size_ ? dimensionSize(op) : Value{};
-    }
-  }
-
-  Value source(const Op& op) {
-    const Shape& result = shape(op.result());
-    if (op.kind == OpKind::constant_) {
-      if (!shouldSplat(op.literal())) return {};
-      return constant(withShape(op.literal(), result.dims));
-    }
-    int64_t dimension = op.integer(AttrKey::iota_dimension);
-    int64_t size = result.dims[dimension];
-    if (size == 1) return splat(result, 0);
-    if (result.rank() == 1) return {};
-    Value line = emit(OpKind::iota_, {}, {result.dtype, {size}},
-                      {{AttrKey::iota_dimension, int64_t{0}}});
-    return broadcast(line, result.dims, {dimension});
-  }
-
-  Value dimensionSize(const Op& op) {
-    int64_t size = shape(op.operand(0)).dims[op.integer(AttrKey::dimension)];
-    return splat(shape(op.result()), static_cast<double>(size));
   }
 };
 
 }  // namespace
+
+Value canonicalForm(Rewriter& rw, const Op& op) {
+  if (op.results.size() != 1) return {};
+  Value by = withoutElements(rw, op);
+  if (!by.valid()) by = foldedSplat(rw, op);
+  return by.valid() ? by : ruleOfClass(rw, op);
+}
 
 PassResult canonicalise(Module& module) { return Canonicaliser(module).run(); }
 

@@ -23,8 +23,8 @@ constexpr Pass kPipeline[] = {
     {"fold", fold},                  // constant predicates and trip counts out in the open
     {"licm", hoistInvariants},       // carried invariants become captures, which cse and fold see
     {"cse", cse},
-    // {"algebra", algebra},            // after cse: its rules ask for single uses
-    // {"layout", layout},
+    {"algebra", algebra},            // after cse: its rules ask for single uses
+    {"layout", layout},
     {"canonicalise", canonicalise},  // what algebra and layout left behind
     {"fold", fold},
     {"licm", hoistInvariants},

@@ -5,6 +5,8 @@
 
 namespace tercel::passes {
 
+// canonicalise.cc: all rules for ops without regions
+ir::Value canonicalForm(Rewriter& rw, const ir::Op& op);
 // canonicalise_arithmetic.cc
 ir::Value canonicalArithmetic(Rewriter& rw, const ir::Op& op);
 // canonicalise_select.cc: compare, select, clamp and conversions

@@ -1,0 +1,259 @@
+// Less to compute: work moves in front of what repeats it (broadcasts) and behind what drops some of
+// it (slices), degenerate contractions become products, tiny branches selections. What a rule emits
+// is brought into canonical form at once.
+#include <algorithm>
+
+#include "compiler/passes/clone.h"
+#include "compiler/passes/constants.h"
+#include "compiler/passes/dimensions.h"
+#include "compiler/passes/effects.h"
+#include "compiler/passes/monoid.h"
+#include "compiler/passes/passes.h"
+#include "compiler/passes/rules.h"
+#include "compiler/passes/uses.h"
+
+namespace tercel::passes {
+using namespace ir;
+namespace {
+
+// A branch this small is cheaper computed than jumped over.
+constexpr size_t kMaxSelectedOps = 8;
+constexpr int64_t kMaxSelectedElements = 16;
+
+bool actsElementByElement(const Rewriter& rw, const Op& op) {
+  if (!isElementwise(op.kind) || op.kind == OpKind::map_) return false;
+  return op.kind != OpKind::bitcast_convert_ ||
+         rw.shape(op.operand(0)).dims == rw.shape(op.result()).dims;
+}
+
+// The dimensions that some operand really varies in; the whole rank where one is no broadcast.
+Ints variedDimensions(const Rewriter& rw, const Op& op) {
+  Ints varied;
+  for (Value v : op.operands) {
+    if (splatOf(rw, v)) continue;
+    const Op* broadcast = rw.def(v, OpKind::broadcast_in_dim_);
+    if (!broadcast) return range(rw.shape(op.result()).rank());
+    for (int64_t d : broadcast->ints(AttrKey::broadcast_dimensions)) varied.push_back(d);
+  }
+  std::ranges::sort(varied);
+  varied.erase(std::ranges::unique(varied).begin(), varied.end());
+  return varied;
+}
+
+// An operand of an elementwise op without the dimensions in which none of them varies.
+Value narrowed(Rewriter& rw, Value v, const Ints& varied, const Dims& dims) {
+  if (const Literal* splat = splatOf(rw, v)) return rw.constant(withShape(*splat, dims));
+  const Op& broadcast = *rw.def(v, OpKind::broadcast_in_dim_);
+  Ints where;
+  for (int64_t d : broadcast.ints(AttrKey::broadcast_dimensions))
+    where.push_back(std::ranges::find(varied, d) - varied.begin());
+  return rw.broadcast(broadcast.operand(0), dims, where);
+}
+
+// op(broadcast(a), broadcast(b)) -> broadcast(op(a, b))
+Value computeBeforeBroadcast(Rewriter& rw, const Op& op) {
+  const Shape& result = rw.shape(op.result());
+  Ints varied = variedDimensions(rw, op);
+  Dims dims;
+  for (int64_t d : varied) dims.push_back(result.dims[d]);
+  if (elementCount(dims) >= result.elements()) return {};
+  Values operands;
+  for (Value v : op.operands) operands.push_back(narrowed(rw, v, varied, dims));
+  Value small = rw.emit(op.kind, operands, {result.dtype, dims}, Attrs(op.attrs));
+  return rw.broadcast(small, result.dims, varied);
+}
+
+// slice(op(a, b)) -> op(slice(a), slice(b))
+Value computeAfterSlice(Rewriter& rw, const Op& slice) {
+  const Op* op = rw.def(slice.operand(0));
+  if (!op || !actsElementByElement(rw, *op)) return {};
+  const Shape& result = rw.shape(slice.result());
+  Values operands;
+  for (Value v : op->operands) {
+    Values part = slice.operands;
+    part[0] = v;
+    operands.push_back(
+        rw.emit(slice.kind, part, {rw.shape(v).dtype, result.dims}, Attrs(slice.attrs)));
+  }
+  return rw.emit(op->kind, operands, result, Attrs(op->attrs));
+}
+
+// One side of an outer product: [batch, free] in the order of the result, then spread over it.
+Value outerFactor(Rewriter& rw, const Op& dot, int side, size_t other_free) {
+  Value v = dot.operand(side);
+  const Ints& batch =
+      dot.ints(side ? AttrKey::rhs_batching_dimensions : AttrKey::lhs_batching_dimensions);
+  const Ints& contracting =
+      dot.ints(side ? AttrKey::rhs_contracting_dimensions : AttrKey::lhs_contracting_dimensions);
+  const Shape& result = rw.shape(dot.result());
+  Ints order = batch, where = range(static_cast<int64_t>(batch.size()));
+  int64_t next = static_cast<int64_t>(batch.size() + (side ? other_free : 0));
+  for (int64_t d = 0; d < rw.shape(v).rank(); ++d) {
+    if (contains(batch, d) || contains(contracting, d)) continue;
+    order.push_back(d);
+    where.push_back(next++);
+  }
+  Dims kept;
+  for (int64_t d : order) kept.push_back(rw.shape(v).dims[d]);
+  for (int64_t d : contracting) order.push_back(d);
+  Value factor = rw.reshape(rw.transpose(rw.convert(v, result.dtype), order), kept);
+  return rw.broadcast(factor, result.dims, where);
+}
+
+// A contraction over one element is a product, plus the +0 that the sum starts from.
+Value outerProduct(Rewriter& rw, const Op& dot) {
+  DType t = rw.shape(dot.result()).dtype;
+  const Shape& lhs = rw.shape(dot.operand(0));
+  const Ints& contracting = dot.ints(AttrKey::lhs_contracting_dimensions);
+  for (int64_t d : contracting)
+    if (lhs.dims[d] != 1) return {};
+  if (isPred(t) || isComplex(t)) return {};
+  size_t lhs_free = static_cast<size_t>(lhs.rank()) - contracting.size() -
+                    dot.ints(AttrKey::lhs_batching_dimensions).size();
+  Value a = outerFactor(rw, dot, 0, lhs_free), b = outerFactor(rw, dot, 1, lhs_free);
+  Value product = rw.binary(OpKind::multiply_, a, b);
+  return isFloat(t) ? rw.binary(OpKind::add_, product, rw.like(product, 0)) : product;
+}
+
+// n equal numbers added up. Infinities and NaN come out as from the sum; so does its sign of zero.
+Value repeatedSum(Rewriter& rw, Value v, int64_t n) {
+  if (n == 1) return v;
+  return rw.binary(OpKind::multiply_, v, rw.like(v, static_cast<double>(n)));
+}
+
+bool addsUpExactly(DType t, int64_t n) {
+  if (isInteger(t)) return n < (int64_t{1} << (8 * byteSize(t) - 1));
+  return (t == DType::f32 || t == DType::f64) && n < (int64_t{1} << 24);
+}
+
+class Algebra : public Rewriter {
+ public:
+  explicit Algebra(Module& module) : Rewriter(module), uses_(module) {}
+
+ protected:
+  void enterRegion(RegionId id, OpId) override { regions_.push_back(id); }
+  void leaveRegion(RegionId, OpId) override { regions_.pop_back(); }
+
+  bool visit(OpId id) override {
+    const Op& op = this->op(id);
+    if (id.index >= home_.size()) home_.resize(module().opCount());
+    home_[id.index] = regions_.back();
+    if (op.kind == OpKind::if_) return selectBranches(op);
+    if (op.results.size() != 1) return false;
+    Value by = canonicalForm(*this, op);
+    if (!by.valid()) by = rule(op);
+    if (!by.valid()) return false;
+    replace(op.result(), by);
+    return true;
+  }
+
+ private:
+  Value rule(const Op& op) {
+    if (actsElementByElement(*this, op)) return computeBeforeBroadcast(*this, op);
+    switch (op.kind) {
+      case OpKind::dot_general_:
+        return outerProduct(*this, op);
+      case OpKind::dynamic_slice_:
+      case OpKind::slice_:
+        return isReadOnlyHere(op.operand(0)) ? computeAfterSlice(*this, op) : Value{};
+      case OpKind::reduce_:
+        return reduceBroadcast(op);
+      default:
+        return {};
+    }
+  }
+
+  // One use, and made in this region: work never moves into a loop.
+  bool isReadOnlyHere(Value v) {
+    OpId made_by = module().value(v).def;
+    return made_by.valid() && home_[made_by.index] == regions_.back() && uses_.count(v) == 1;
+  }
+
+  // A reduction over dimensions that a broadcast added: once, and then as often as they are long.
+  Value reduceBroadcast(const Op& op) {
+    const Op* broadcast = op.operands.size() == 2
+                              ? def(op.operand(0), OpKind::broadcast_in_dim_) : nullptr;
+    std::optional<OpKind> kind = reducerKind(module(), op.regions[0]);
+    if (!broadcast || !kind) return {};
+    const Ints& where = broadcast->ints(AttrKey::broadcast_dimensions);
+    const Dims& from = shape(op.operand(0)).dims;
+    int64_t repeats = 1;
+    Ints inner, kept, result_where;  // y's dimensions reduced; those kept, in y and in the result
+    int64_t next = 0;
+    for (int64_t d = 0; d < static_cast<int64_t>(from.size()); ++d) {
+      int64_t at = std::ranges::find(where, d) - where.begin();
+      bool own = at < static_cast<int64_t>(where.size());
+      if (contains(op.ints(AttrKey::dimensions), d)) {
+        if (own) inner.push_back(at);
+        else repeats *= from[d];
+      } else {
+        if (own) kept.push_back(at), result_where.push_back(next);
+        ++next;
+      }
+    }
+    if (repeats == 1 || !repeatsAway(*kind, shape(op.result()).dtype, repeats)) return {};
+    Value once = reduceOnce(op, *kind, broadcast->operand(0), inner, kept, repeats);
+    return once.valid() ? this->broadcast(once, shape(op.result()).dims, result_where) : Value{};
+  }
+
+  bool repeatsAway(OpKind kind, DType t, int64_t n) const {
+    if (kind == OpKind::add_) return addsUpExactly(t, n);
+    return kind != OpKind::multiply_ && kind != OpKind::xor_;
+  }
+
+  Value reduceOnce(const Op& op, OpKind kind, Value y, const Ints& inner, const Ints& kept,
+                   int64_t repeats) {
+    Value init = op.operand(1);
+    DType t = shape(y).dtype;
+    bool sum = kind == OpKind::add_;
+    if (inner.empty()) {
+      Value each = sum ? repeatedSum(*this, y, repeats) : y;
+      return binary(kind, this->broadcast(init, shape(y).dims, {}), each);
+    }
+    // The init would be counted as often as the elements.
+    if (sum && !isAllZeros(*this, init) && !isSplat(*this, init, 0.0)) return {};
+    Dims dims;
+    for (int64_t d : kept) dims.push_back(shape(y).dims[d]);
+    Type type{Shape{t, dims}};
+    OpId id = module().addOp(OpKind::reduce_, {y, init}, {&type, 1});
+    module().op(id).attrs = {{AttrKey::dimensions, inner}};
+    module().op(id).regions.push_back(RegionCopier(module(), module()).copy(op.regions[0]));
+    place(id);
+    Value once = now(module().op(id).result());
+    return sum ? repeatedSum(*this, once, repeats) : once;
+  }
+
+  bool isSmall(RegionId region) {
+    const std::vector<OpId>& ops = module().region(region).ops;
+    if (ops.size() > kMaxSelectedOps) return false;
+    return std::ranges::all_of(ops, [&](OpId id) {
+      const Op& op = this->op(id);
+      if (!isPure(op) || !op.regions.empty() || op.results.size() != 1) return false;
+      if (!isElementwise(op.kind) && opClass(op.kind) > OpClass::shape) return false;
+      return shape(op.result()).elements() <= kMaxSelectedElements;
+    });
+  }
+
+  bool selectBranches(const Op& op) {
+    for (Value v : op.results)
+      if (module().type(v).is_token || shape(v).elements() > kMaxSelectedElements) return false;
+    if (!isSmall(op.regions[0]) || !isSmall(op.regions[1])) return false;
+    Values on_true = inlineRegion(op.regions[0], {});
+    Values on_false = inlineRegion(op.regions[1], {});
+    for (size_t i = 0; i < on_true.size(); ++i) {
+      Value pred = broadcast(op.operand(0), shape(on_true[i]).dims, {});
+      replace(op.results[i], select(pred, on_true[i], on_false[i]));
+    }
+    return true;
+  }
+
+  Uses uses_;
+  std::vector<RegionId> regions_;  // those around the op being visited, innermost last
+  std::vector<RegionId> home_;     // by op: the region it was visited in
+};
+
+}  // namespace
+
+PassResult algebra(Module& module) { return Algebra(module).run(); }
+
+}  // namespace tercel::passes

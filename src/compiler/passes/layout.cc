@@ -1,0 +1,106 @@
+// Transposes and reshapes that only add or remove dimensions of 1 move down, through elementwise ops
+// and reductions, until two cancel, an op that reads any order takes them up (dot_general,
+// convolution, reduce), or they reach the end of the function.
+#include <algorithm>
+
+#include "compiler/passes/clone.h"
+#include "compiler/passes/constants.h"
+#include "compiler/passes/dimensions.h"
+#include "compiler/passes/layout_rules.h"
+#include "compiler/passes/passes.h"
+#include "compiler/passes/rules.h"
+#include "compiler/passes/uses.h"
+
+namespace tercel::passes {
+using namespace ir;
+namespace {
+
+bool movesThrough(const Rewriter& rw, const Op& op) {
+  if (!isElementwise(op.kind) || op.kind == OpKind::map_ || op.operands.empty()) return false;
+  for (Value v : op.operands)
+    if (rw.shape(v).dims != rw.shape(op.result()).dims) return false;
+  return true;
+}
+
+class Layout : public Rewriter {
+ public:
+  explicit Layout(Module& module) : Rewriter(module), uses_(module) {}
+
+ protected:
+  bool visit(OpId id) override {
+    const Op& op = this->op(id);
+    if (op.kind == OpKind::reduce_) return layoutOfReduce(*this, id);
+    if (op.results.size() != 1) return false;
+    Value by = canonicalForm(*this, op);
+    if (!by.valid()) by = rule(op);
+    if (!by.valid()) return false;
+    replace(op.result(), by);
+    return true;
+  }
+
+ private:
+  Value rule(const Op& op) {
+    if (movesThrough(*this, op)) {
+      Value by = withoutUnits(op);
+      return by.valid() ? by : transposeAfter(op);
+    }
+    switch (op.kind) {
+      case OpKind::convolution_:
+        return layoutOfConvolution(*this, op);
+      case OpKind::dot_general_:
+        return layoutOfDot(*this, op);
+      case OpKind::transpose_:
+        return transposedProduct(*this, op, uses_);
+      default:
+        return {};
+    }
+  }
+
+  // op(reshape(a), b) -> reshape(op(a, reshape(b))), where a has no dimensions of 1.
+  Value withoutUnits(const Op& op) {
+    const Dims& dims = shape(op.result()).dims;
+    if (!hasUnitDims(dims)) return {};
+    Dims rest = squeezed(dims);
+    bool any = std::ranges::any_of(op.operands, [&](Value v) {
+      const Op* reshaped = def(v, OpKind::reshape_);
+      return reshaped && shape(reshaped->operand(0)).dims == rest;
+    });
+    if (!any) return {};
+    Values operands;
+    for (Value v : op.operands) operands.push_back(reshape(v, rest));
+    Shape result{shape(op.result()).dtype, rest};
+    return reshape(emit(op.kind, operands, result, Attrs(op.attrs)), dims);
+  }
+
+  // op(transpose(a), transpose(b)) -> transpose(op(a, b)). Broadcasts and splats come in any order.
+  Value transposeAfter(const Op& op) {
+    const Op* first = nullptr;
+    for (Value v : op.operands) {
+      const Op* made_by = def(v);
+      if (splatOf(*this, v) || (made_by && made_by->kind == OpKind::broadcast_in_dim_)) continue;
+      if (!made_by || made_by->kind != OpKind::transpose_ || uses_.count(v) != usesIn(op, v))
+        return {};
+      if (!first) first = made_by;
+      if (made_by->attrs != first->attrs) return {};
+    }
+    if (!first) return {};
+    Ints permutation = first->ints(AttrKey::permutation);
+    Ints back = inverse(permutation);
+    Values operands;
+    for (Value v : op.operands) operands.push_back(transpose(v, back));
+    Shape result{shape(op.result()).dtype, shape(first->operand(0)).dims};
+    return transpose(emit(op.kind, operands, result, Attrs(op.attrs)), permutation);
+  }
+
+  static uint32_t usesIn(const Op& op, Value v) {
+    return static_cast<uint32_t>(std::ranges::count(op.operands, v));
+  }
+
+  Uses uses_;
+};
+
+}  // namespace
+
+PassResult layout(Module& module) { return Layout(module).run(); }
+
+}  // namespace tercel::passes
