@@ -13,7 +13,8 @@ target_compile_options(tercel_options INTERFACE -Wall -Wextra -Werror
 target_include_directories(tercel_options INTERFACE ${PROJECT_SOURCE_DIR}/src)
 if(TERCEL_SANITIZE)
   target_compile_options(tercel_options INTERFACE -fsanitize=${TERCEL_SANITIZE}
-    -fno-omit-frame-pointer -fno-sanitize-recover=all)
+    -fno-omit-frame-pointer -fno-sanitize-recover=all
+    -Wno-maybe-uninitialized)  # g++ 12 is often wrong about it in instrumented code
   target_link_options(tercel_options INTERFACE -fsanitize=${TERCEL_SANITIZE})
 endif()
 
