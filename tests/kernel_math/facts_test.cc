@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
+#include <initializer_list>
 
 #include "compiler/kernel/math/math.h"
 #include "tests/kernel_math/oracle.h"
@@ -103,11 +104,13 @@ TYPED_TEST(FactsTest, Bounds) {
 
 TYPED_TEST(FactsTest, OddFunctionsAreOdd) {
   using T = TypeParam;
-  ScalarBuilder<T> b;
+  using Builder = ScalarBuilder<T>;
+  using Function = T (*)(Builder&, T);
+  Builder b;
   for (int i = 0; i < 20000; ++i) {
     T x = T(i) * T(1.0001e-3);
-    for (auto f : {sine<decltype(b)>, tan<decltype(b)>, tanh<decltype(b)>, erf<decltype(b)>,
-                   sinh<decltype(b)>, asinh<decltype(b)>, atan<decltype(b)>, cbrt<decltype(b)>}) {
+    for (Function f :
+         std::initializer_list<Function>{sine, tan, tanh, erf, sinh, asinh, atan, cbrt}) {
       ASSERT_EQ(f(b, -x), -f(b, x)) << x;
     }
   }

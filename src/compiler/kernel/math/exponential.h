@@ -28,13 +28,18 @@ Real<B> powerOfTwo(Bits<B> k) {  // 2^k, normal
 // p * 2^k with the result subnormal or infinite where it must be; |k| up to twice the exponent
 // range. NaN p stays NaN whatever k is.
 template <class B>
+Real<B> scaleByPower(Real<B> p, Bits<B> k) {
+  Bits<B> half = k.ashr(1);
+  return p * powerOfTwo(half) * powerOfTwo(k - half);
+}
+
+// The same with k as a float, and k in the low bits of `shifted`.
+template <class B>
 Real<B> scaleByPower(Real<B> p, Real<B> shifted, [[maybe_unused]] Real<B> k) {
   if constexpr (requires { p.b->scalb(p.v, k.v); }) {
     return {p.b, p.b->scalb(p.v, k.v)};
   } else {
-    Bits<B> n = shifted.bits() - Format<B>::kShifterBits;
-    Bits<B> half = n.ashr(1);
-    return p * powerOfTwo(half) * powerOfTwo(n - half);
+    return scaleByPower(p, shifted.bits() - Format<B>::kShifterBits);
   }
 }
 
@@ -46,10 +51,15 @@ struct ExpRange {
 };
 
 template <class B>
+Real<B> expOfReduced(Real<B> r) {
+  Real<B> q = fma(polynomial(r, Coefficients<B::kBits>::exp), r, 1.0);
+  return fma(q, r, 1.0);
+}
+
+template <class B>
 Real<B> expInRange(Real<B> x) {  // x in ExpRange, or NaN
   auto [shifted, k, r] = reduceExp(x);
-  Real<B> q = fma(polynomial(r, Coefficients<B::kBits>::exp), r, 1.0);
-  return scaleByPower(fma(q, r, 1.0), shifted, k);
+  return scaleByPower(expOfReduced(r), shifted, k);
 }
 
 template <class B>

@@ -1,5 +1,6 @@
 // All functions of this folder.
 #pragma once
+#include "compiler/kernel/math/complex_functions.h"
 #include "compiler/kernel/math/erf.h"
 #include "compiler/kernel/math/exponential.h"
 #include "compiler/kernel/math/hyperbolic.h"

@@ -1,0 +1,199 @@
+// Complex arithmetic: abs, sign, multiply, divide, sqrt, rsqrt. Special values are C99's (annex G),
+// but for multiply, which is the plain formula, as XLA's and NumPy's.
+#pragma once
+#include "compiler/kernel/math/exponential.h"
+
+namespace tercel::math {
+
+template <class B>
+struct ComplexValue {
+  typename B::V re, im;
+};
+
+template <class B>
+struct Complex {
+  Real<B> re, im;
+  Complex(Real<B> real, Real<B> imag) : re(real), im(imag) {}
+  Complex(B& b, ComplexValue<B> z) : re{&b, z.re}, im{&b, z.im} {}
+  operator ComplexValue<B>() const { return {re.v, im.v}; }
+};
+
+template <class B>
+Mask<B> isInfinite(Real<B> x) {
+  return abs(x) == Format<B>::kInfinity;
+}
+
+template <class B>
+Mask<B> isFinite(Real<B> x) {
+  return abs(x) < Format<B>::kInfinity;
+}
+
+template <class B>
+Real<B> copySign(Real<B> x, Real<B> source) {
+  return xorSign(abs(x), source);
+}
+
+// A complex number times the power of two that keeps its squares in range: 2^-down where it is
+// large, 2^up where it is small, 1 otherwise. Both exponents are even.
+template <class B>
+struct ScaledComplex {
+  static constexpr bool f64 = Format<B>::kIsF64;
+  static constexpr int kDown = f64 ? 600 : 70, kUp = f64 ? 700 : 90;
+  static constexpr double kDownScale = f64 ? 0x1p-600 : 0x1p-70;
+  static constexpr double kUpScale = f64 ? 0x1p700 : 0x1p90;
+  Real<B> re, im;
+  Mask<B> large, small;
+
+  explicit ScaledComplex(Complex<B> z)
+      : re(z.re), im(z.im), large(isLarge(z)), small(!isAtLeastSmall(z)) {
+    Real<B> scale = choose(kDownScale, kUpScale, 1.0);
+    re = re * scale;
+    im = im * scale;
+  }
+  Real<B> choose(double where_large, double where_small, double elsewhere) const {
+    return select(large, where_large, select(small, where_small, re.same(elsewhere)));
+  }
+  Real<B> norm() const { return fma(re, re, im * im); }
+
+ private:
+  static Mask<B> isLarge(Complex<B> z) {
+    constexpr double bound = f64 ? 0x1p500 : 0x1p60;
+    return (abs(z.re) > bound) | (abs(z.im) > bound);
+  }
+  static Mask<B> isAtLeastSmall(Complex<B> z) {
+    constexpr double bound = f64 ? 0x1p-400 : 0x1p-40;
+    return (abs(z.re) >= bound) | (abs(z.im) >= bound);
+  }
+};
+
+template <class B>
+Real<B> abs(Complex<B> z) {
+  ScaledComplex<B> scaled(z);
+  Real<B> back = scaled.choose(1 / scaled.kDownScale, 1 / scaled.kUpScale, 1.0);
+  Mask<B> infinite = isInfinite(z.re) | isInfinite(z.im);
+  return select(infinite, Format<B>::kInfinity, sqrt(scaled.norm()) * back);
+}
+
+template <class B>
+Complex<B> sign(Complex<B> z) {
+  ScaledComplex<B> scaled(z);
+  Real<B> size = sqrt(scaled.norm());
+  Mask<B> zero = size == 0.0;
+  return {select(zero, z.re, scaled.re / size), select(zero, z.im, scaled.im / size)};
+}
+
+template <class B>
+Complex<B> multiply(Complex<B> x, Complex<B> y) {
+  return {x.re * y.re - x.im * y.im, x.re * y.im + x.im * y.re};
+}
+
+// z 2^-exponent with the larger part in [1, 2); z itself where it is 0, infinite or NaN.
+template <class B>
+struct NormalizedComplex {
+  Real<B> re, im;
+  Bits<B> exponent;
+};
+
+template <class B>
+NormalizedComplex<B> normalize(Complex<B> z) {
+  using F = Format<B>;
+  ScaledComplex<B> scaled(z);
+  Real<B> size = max(abs(scaled.re), abs(scaled.im));
+  size = select((size < F::kInfinity) & (size > 0.0), size, 1.0);
+  Bits<B> field = size.bits().lshr(F::kMantissa);
+  Real<B> factor = fromBits((2 * F::kBias - field).shl(F::kMantissa));
+  Bits<B> zero = field.same(0);
+  Bits<B> shift = select(scaled.large, zero.same(scaled.kDown),
+                         select(scaled.small, zero.same(-scaled.kUp), zero));
+  return {scaled.re * factor, scaled.im * factor, field - F::kBias + shift};
+}
+
+// What divide answers where the formula gives NaN in both parts.
+template <class B>
+Complex<B> divideSpecial(Complex<B> x, Complex<B> y, Complex<B> q) {
+  const double inf = Format<B>::kInfinity;
+  auto direction = [](Real<B> v) { return copySign(select(isInfinite(v), v.same(1.0), 0.0), v); };
+  auto dot = [](Complex<B> u, Complex<B> v, double factor) {
+    return Complex<B>(factor * (u.re * v.re + u.im * v.im), factor * (u.im * v.re - u.re * v.im));
+  };
+  Mask<B> x_infinite = isInfinite(x.re) | isInfinite(x.im);
+  Mask<B> y_infinite = isInfinite(y.re) | isInfinite(y.im);
+  Complex<B> by_zero(copySign(x.re.same(inf), y.re) * x.re, copySign(x.re.same(inf), y.re) * x.im);
+  Complex<B> large = dot(Complex<B>(direction(x.re), direction(x.im)), y, inf);
+  Complex<B> small = dot(x, Complex<B>(direction(y.re), direction(y.im)), 0.0);
+  Mask<B> use_zero = (y.re == 0.0) & (y.im == 0.0) & !(isNan(x.re) & isNan(x.im));
+  Mask<B> use_large = x_infinite & isFinite(y.re) & isFinite(y.im);
+  Mask<B> use_small = y_infinite & isFinite(x.re) & isFinite(x.im);
+  auto pick = [&](Real<B> zero, Real<B> l, Real<B> s, Real<B> otherwise) {
+    return select(use_zero, zero, select(use_large, l, select(use_small, s, otherwise)));
+  };
+  return {pick(by_zero.re, large.re, small.re, q.re), pick(by_zero.im, large.im, small.im, q.im)};
+}
+
+template <class B>
+Complex<B> divide(Complex<B> x, Complex<B> y) {
+  NormalizedComplex<B> n = normalize(x), d = normalize(y);
+  Real<B> norm = fma(d.re, d.re, d.im * d.im);
+  constexpr int64_t bound = Format<B>::kIsF64 ? 2000 : 250;  // scaleByPower's reach
+  Bits<B> k = n.exponent - d.exponent;
+  k = select(k < -bound, k.same(-bound), select(k < bound, k, k.same(bound)));
+  Real<B> re = scaleByPower((n.re * d.re + n.im * d.im) / norm, k);
+  Real<B> im = scaleByPower((n.im * d.re - n.re * d.im) / norm, k);
+  Mask<B> lost = isNan(re) & isNan(im);
+  Complex<B> q(re, im);
+  return {rarelyReal(lost, re, [&] { return divideSpecial(x, y, q).re; }),
+          rarelyReal(lost, im, [&] { return divideSpecial(x, y, q).im; })};
+}
+
+template <class B>
+Complex<B> sqrt(Complex<B> z) {
+  using S = ScaledComplex<B>;
+  const double inf = Format<B>::kInfinity;
+  S scaled(z);
+  constexpr double down = S::f64 ? 0x1p300 : 0x1p35, up = S::f64 ? 0x1p-350 : 0x1p-45;
+  Real<B> t = sqrt(0.5 * (abs(scaled.re) + sqrt(scaled.norm()))) * scaled.choose(down, up, 1.0);
+  t = select(isInfinite(z.re), inf, t);
+  Real<B> u = z.im / (t + t);
+  Mask<B> left = z.re < 0.0;
+  Real<B> re = select(left, abs(u), t), im = select(left, copySign(t, z.im), u);
+  Mask<B> zero = (z.re == 0.0) & (z.im == 0.0);
+  Mask<B> upward = isInfinite(z.im);
+  return {select(zero, 0.0, select(upward, inf, re)), select(zero | upward, z.im, im)};
+}
+
+template <class B>
+Complex<B> reciprocal(Complex<B> z) {
+  return divide(Complex<B>(z.re.same(1.0), z.re.same(0.0)), z);
+}
+
+template <MathBuilder B>
+typename B::V abs(B& b, ComplexValue<B> z) {
+  return abs(Complex<B>(b, z)).v;
+}
+
+template <MathBuilder B>
+ComplexValue<B> sign(B& b, ComplexValue<B> z) {
+  return sign(Complex<B>(b, z));
+}
+
+template <MathBuilder B>
+ComplexValue<B> multiply(B& b, ComplexValue<B> x, ComplexValue<B> y) {
+  return multiply(Complex<B>(b, x), Complex<B>(b, y));
+}
+
+template <MathBuilder B>
+ComplexValue<B> divide(B& b, ComplexValue<B> x, ComplexValue<B> y) {
+  return divide(Complex<B>(b, x), Complex<B>(b, y));
+}
+
+template <MathBuilder B>
+ComplexValue<B> sqrt(B& b, ComplexValue<B> z) {
+  return sqrt(Complex<B>(b, z));
+}
+
+template <MathBuilder B>
+ComplexValue<B> rsqrt(B& b, ComplexValue<B> z) {
+  return reciprocal(sqrt(Complex<B>(b, z)));
+}
+
+}  // namespace tercel::math
