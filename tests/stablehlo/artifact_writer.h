@@ -59,7 +59,8 @@ class ArtifactWriter {
 
   std::string finish(const std::string& ir, uint64_t version = 6) {
     std::string dialects = varint(4);
-    for (const char* name : {"builtin", "vhlo", "sdy", "strange"}) dialects += varint(2 * string(name));
+    for (const char* name : {"builtin", "vhlo", "sdy", "strange"})
+      dialects += varint(2 * string(name));
     dialects += varint(ops_.size());
     for (const Entry& op : ops_) dialects += varints({op.dialect, 1}) + op.bytes;
     std::string offsets = varints({attrs_.size(), types_.size()}), data;

@@ -30,8 +30,9 @@ for dtype in ("bool", "int8", "int16", "int32", "uint8", "uint16", "uint32", "fl
         return x, c, jnp.full((3, 5), 1, dtype=dtype), c.astype(jnp.float32)
     PROGRAMS.append((f"constant_{dtype}", jax.jit(constant), (jnp.ones(3, dtype=dtype),)))
 
-UNARY = ("abs ceil floor sign negative exp expm1 log log1p sin cos tan tanh sqrt rsqrt cbrt logistic "
-         "is_finite round erf erf_inv erfc lgamma digamma asin acos atan sinh cosh asinh acosh "
+UNARY = ("abs ceil floor sign negative exp expm1 log log1p sin cos tan tanh sqrt rsqrt cbrt "
+         "logistic is_finite round erf erf_inv erfc lgamma digamma asin acos atan sinh cosh asinh "
+         "acosh "
          "atanh").split()
 for name in UNARY:
     op = {"negative": lax.neg, "abs": lax.abs}.get(name) or getattr(lax, name)
@@ -49,7 +50,8 @@ def integers(a, b):
 
 @program(x34, x34)
 def compares(a, b):
-    return a == b, a != b, a < b, a <= b, a > b, a >= b, jnp.where(a > b, a, b), lax.clamp(0., a, 1.)
+    return (a == b, a != b, a < b, a <= b, a > b, a >= b, jnp.where(a > b, a, b),
+            lax.clamp(0., a, 1.))
 
 
 @program(x34)
@@ -212,9 +214,9 @@ def raw_random(key):
 @program(jax.random.key(0))
 def typed_random(key):
     a, b = jax.random.split(key)
-    return (jax.random.uniform(a, (4,)), jax.random.bernoulli(b, 0.5, (3,)), jax.random.bits(a, (2,)),
-            jax.random.randint(b, (5,), 0, 10), jax.random.permutation(a, 6),
-            jax.random.gumbel(a, (2, 2)), jax.random.categorical(b, jnp.ones(3)))
+    return (jax.random.uniform(a, (4,)), jax.random.bernoulli(b, 0.5, (3,)),
+            jax.random.bits(a, (2,)), jax.random.randint(b, (5,), 0, 10),
+            jax.random.permutation(a, 6), jax.random.gumbel(a, (2, 2)), jax.random.categorical(b, jnp.ones(3)))
 
 
 @program(jax.random.key(0, impl="rbg"))
@@ -234,8 +236,9 @@ def donated(x, v):
 
 @program(x34)
 def neural(x):
-    return (jax.nn.relu(x), jax.nn.gelu(x), jax.nn.softmax(x), jax.nn.log_softmax(x), jax.nn.silu(x),
-            jax.nn.one_hot(jnp.arange(3), 4), jax.nn.logsumexp(x), jax.nn.standardize(x))
+    return (jax.nn.relu(x), jax.nn.gelu(x), jax.nn.softmax(x), jax.nn.log_softmax(x),
+            jax.nn.silu(x), jax.nn.one_hot(jnp.arange(3), 4), jax.nn.logsumexp(x),
+            jax.nn.standardize(x))
 
 
 @program(jnp.ones((1, 4, 2, 8)))
@@ -322,9 +325,95 @@ def callbacks(v):
     return jax.pure_callback(lambda v: v, jax.ShapeDtypeStruct((8,), jnp.float32), v)
 
 
+def sharded_programs():
+    mesh = jax.make_mesh((2, 2), ("a", "b"), axis_types=(AUTO, AUTO))
+    spec = jax.sharding.PartitionSpec
+
+    def sharding(*axes):
+        return jax.sharding.NamedSharding(mesh, spec(*axes))
+
+    def constrained(x):
+        return lax.with_sharding_constraint(x + 1, sharding("a"))
+
+    x = jnp.ones((4, 8))
+    yield "sharded", jax.jit(lambda x, y: x @ y, in_shardings=(sharding("a", None), sharding(
+        None, ("a", "b"))), out_shardings=sharding("a", "b")), (x, x.T)
+    yield "sharded_constraint", jax.jit(constrained), (x,)
+    yield "sharded_map", jax.jit(jax.shard_map(
+        lambda x: lax.psum(x, "a"), mesh=mesh, in_specs=spec("a"), out_specs=spec())), (x,)
+
+
+def gspmd_programs():
+    """For lowering with Shardy switched off."""
+    yield "gspmd_constrained", jax.jit(lambda x: constrained(x)), (x34,)
+    mesh = jax.make_mesh((1,), ("i",), axis_types=(AUTO,))
+    spec = jax.sharding.PartitionSpec("i")
+    yield "gspmd_map", jax.jit(jax.shard_map(
+        lambda x: x * 2, mesh=mesh, in_specs=spec, out_specs=spec)), (x34,)
+
+
+# What JAX does not write.
+TEXTS = {
+    "sdy_shardings": """
+        module attributes {mhlo.num_partitions = 8 : i32, mhlo.num_replicas = 1 : i32} {
+          sdy.mesh @mesh = <["x"=2, "y"=4]>
+          sdy.mesh @devices = <["z"=2], device_ids=[1, 0]>
+          sdy.mesh @one = <[], device_ids=[0]>
+          func.func @main(
+              %a: tensor<8x8xf32> {
+                sdy.sharding = #sdy.sharding<@mesh, [{"x", ?}p1, {"y":(1)2}]>},
+              %b: tensor<8xf32> {
+                sdy.sharding = #sdy.sharding<@mesh, [{}], replicated={"x", "y"}>},
+              %c: tensor<8xf32> {sdy.sharding = #sdy.sharding<@mesh, [{?}], unreduced={"x"}>},
+              %d: tensor<f32> {sdy.sharding = #sdy.sharding<mesh<["w"=3]>, []>},
+              %e: tensor<f32> {sdy.sharding = #sdy.sharding<@one, []>})
+              -> (tensor<8xf32> {sdy.sharding = #sdy.sharding<@devices, [{"z"}]>}) {
+            %0 = stablehlo.add %b, %c : tensor<8xf32>
+            return %0 : tensor<8xf32>
+          }
+        }""",
+    "private_calls": """
+        module @"a name" {
+          func.func @main(%a: tensor<f32>, %t: !stablehlo.token)
+              -> (tensor<f32>, !stablehlo.token) {
+            %0 = call @f(%a) : (tensor<f32>) -> tensor<f32>
+            %1 = stablehlo.after_all %t, %t : !stablehlo.token
+            %2 = stablehlo.create_token : !stablehlo.token
+            %4 = stablehlo.is_finite %a : (tensor<f32>) -> tensor<i1>
+            %3 = "stablehlo.if"(%4) ({
+              stablehlo.return %0 : tensor<f32>
+            }, {
+              stablehlo.return %a : tensor<f32>
+            }) : (tensor<i1>) -> tensor<f32>
+            return %3, %1 : tensor<f32>, !stablehlo.token
+          }
+          func.func private @f(%a: tensor<f32>) -> tensor<f32> {
+            %0 = stablehlo.round_nearest_afz %a : tensor<f32>
+            return %0 : tensor<f32>
+          }
+        }""",
+    "accuracies": """
+        module {
+          func.func @main(%a: tensor<f32>) -> (tensor<f32>, tensor<f32>) {
+            %0 = "stablehlo.exponential"(%a) {
+              result_accuracy = #stablehlo.result_accuracy<
+                mode = #stablehlo.result_accuracy_mode<HIGHEST>>
+            } : (tensor<f32>) -> tensor<f32>
+            %1 = "stablehlo.map"(%a, %a) ({
+              ^bb0(%x: tensor<f32>, %y: tensor<f32>):
+                %2 = stablehlo.power %x, %y : tensor<f32>
+                stablehlo.return %2 : tensor<f32>
+            }) {dimensions = array<i64>} : (tensor<f32>, tensor<f32>) -> tensor<f32>
+            return %0, %1 : tensor<f32>, tensor<f32>
+          }
+        }""",
+}
+
+
 def x64_programs():
     x = jnp.arange(6, dtype=jnp.float64).reshape(2, 3)
-    yield "x64_math", jax.jit(lambda x: (jnp.sin(x) + 1e-300, x.sum(), x.astype(complex) * 1j)), (x,)
+    yield "x64_math", jax.jit(
+        lambda x: (jnp.sin(x) + 1e-300, x.sum(), x.astype(complex) * 1j)), (x,)
     yield "x64_ints", jax.jit(lambda i: (i * 2**40, i.astype(jnp.uint64), i // 3)), (jnp.arange(5),)
     yield "x64_random", jax.jit(lambda k: jax.random.normal(k, (3,))), (jax.random.key(1),)
 

@@ -1,5 +1,5 @@
-// Reads every artifact of a corpus (make_corpus.py) and compares the result with MLIR's own reading.
-// The corpus: TERCEL_STABLEHLO_CORPUS.
+// Reads every artifact of a corpus (make_corpus.py) and compares it with MLIR's own
+// reading. The corpus: TERCEL_STABLEHLO_CORPUS.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -50,8 +50,9 @@ Expected expected(const std::filesystem::path& artifact) {
 
 bool mayRefuse(const Expected& expected, const Status& status) {
   return status.code() == Code::unimplemented &&
-         std::any_of(expected.may_refuse.begin(), expected.may_refuse.end(),
-                     [&](const std::string& w) { return status.message().find(w) != std::string::npos; });
+         std::any_of(expected.may_refuse.begin(), expected.may_refuse.end(), [&](const auto& word) {
+           return status.message().find(word) != std::string::npos;
+         });
 }
 
 void compare(const std::vector<std::string>& expected, const std::vector<std::string>& lines) {

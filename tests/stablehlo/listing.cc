@@ -55,6 +55,7 @@ class Lister {
       if (info.buffer_donor) args += " donor";
       if (!info.memory_kind.empty()) args += cat(" memory=", info.memory_kind);
       if (!info.layout_mode.empty()) args += cat(" layout=", info.layout_mode);
+      if (!info.sharding.empty()) args += cat(" sharding=", info.sharding);
     }
     lines_.push_back(cat("func ", f.name, f.is_public ? "" : " private", " (", args, ")"));
     block(body);

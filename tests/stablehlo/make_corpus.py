@@ -10,6 +10,7 @@ import sys
 
 try:
     import jax
+    jax.config.update("jax_num_cpu_devices", 4)
     import corpus_programs
     import mlir_listing
     from jax._src.interpreters import mlir
@@ -22,19 +23,22 @@ OPS = pathlib.Path(__file__).parents[2] / "src/compiler/ir/ops.def"
 VERSIONS = ["0.9.0", "0.12.0", "0.14.0", "0.15.0", "0.20.0", "1.0.0", "1.1.0", "1.4.0", "1.5.0",
             "1.6.0", "1.9.0", "1.10.0", "1.13.7", "1.15.0", "1.17.0"]
 # Read without an op of ours.
+ONE_DEVICE = {"sdy.manual_computation", "partition_id", "replica_id"} | {
+    name.removeprefix("stablehlo.") for name in mlir_listing.IDENTITIES}
 STRUCTURAL = {"builtin.module", "func.func", "func.return", "func.call", "return", "create_token",
-              "sdy.mesh", "sdy.return", "sdy.manual_computation", "partition_id", "replica_id"}
+              "sdy.mesh", "sdy.return"}
 
 
 def known_ops():
-    return set(re.findall(r"^OP\((\w+)", OPS.read_text(), re.M)) | STRUCTURAL | {
-        name.removeprefix("stablehlo.") for name in mlir_listing.IDENTITIES}
+    return set(re.findall(r"^OP\((\w+)", OPS.read_text(), re.M)) | STRUCTURAL | ONE_DEVICE
 
 
 def write(directory, name, version, artifact, known):
     with mlir.make_ir_context():
         module = _jax.mlir.deserialize_portable_artifact(artifact)
         text = str(module)
+        if re.search(r"num_(partitions|replicas) = (?!1 )", text):
+            known = known - ONE_DEVICE
         may_refuse = sorted(mlir_listing.names_in(module) - known)
         if "other than row-major" in layouts_note(text):
             may_refuse.append("row-major")
@@ -62,10 +66,20 @@ def layouts_note(text):
 
 
 def programs():
-    yield from corpus_programs.PROGRAMS
-    yield from corpus_programs.flax_programs()
+    """Names and MLIR texts."""
+    def lowered(programs):
+        for name, function, args in programs:
+            module = function.lower(*args).compiler_ir("stablehlo")
+            yield name, module.operation.get_asm(enable_debug_info=True, large_elements_limit=None)
+    yield from lowered(corpus_programs.PROGRAMS)
+    yield from lowered(corpus_programs.sharded_programs())
+    yield from lowered(corpus_programs.flax_programs())
+    yield from corpus_programs.TEXTS.items()
+    jax.config.update("jax_use_shardy_partitioner", False)
+    yield from lowered(corpus_programs.gspmd_programs())
+    jax.config.update("jax_use_shardy_partitioner", True)
     with jax.enable_x64(True):
-        yield from corpus_programs.x64_programs()
+        yield from lowered(corpus_programs.x64_programs())
 
 
 def main():
@@ -74,9 +88,7 @@ def main():
     versions = VERSIONS if "--quick" not in sys.argv else ["0.9.0", "1.17.0"]
     known = known_ops()
     count = skipped = 0
-    for name, function, args in programs():
-        module = function.lower(*args).compiler_ir("stablehlo")
-        text = module.operation.get_asm(enable_debug_info=True, large_elements_limit=None)
+    for name, text in programs():
         for version in versions:
             try:
                 artifact = _jax.mlir.serialize_portable_artifact(text, version, True)

@@ -1,5 +1,5 @@
-"""A module as MLIR's Python bindings see it, written as listing.cc writes ours: one line an op, with
-its operands, result types and attributes. `?` stands for what this side cannot read."""
+"""A module as MLIR's Python bindings see it, written as listing.cc writes ours: one line an op,
+with its operands, result types and attributes. `?` stands for what this side cannot read."""
 import re
 import zlib
 
@@ -128,10 +128,9 @@ def attrs_of(op, name):
         elif key == "value" and name == "constant":
             out[key] = constant_text(attr)
         elif key == "precision_config":
-            best = max((p for p in ("DEFAULT", "HIGH", "HIGHEST") if re.search(rf"\b{p}\b", str(attr))),
-                       key=("DEFAULT", "HIGH", "HIGHEST").index, default="DEFAULT")
-            if best != "DEFAULT":
-                out["precision"] = best
+            best = [p for p in ("HIGH", "HIGHEST") if re.search(rf"\b{p}\b", str(attr))]
+            if best:
+                out["precision"] = best[-1]
         elif key == "algorithm":
             element = re.search(r"accumulation_type = (\w+)", str(attr))[1]
             out["accumulation_type"] = DTYPES.get(element, element)
@@ -150,7 +149,7 @@ def attrs_of(op, name):
 
 IDENTITIES = {"sdy.sharding_constraint", "sdy.reshard", "stablehlo.all_reduce",
               "stablehlo.all_gather", "stablehlo.all_to_all", "stablehlo.reduce_scatter",
-              "stablehlo.collective_broadcast", "stablehlo.optimization_barrier_none"}
+              "stablehlo.collective_broadcast"}
 SHARDING_CALLS = {"Sharding", "SPMDFullToShardShape", "SPMDShardToFullShape"}
 
 
@@ -174,7 +173,7 @@ class Listing:
 
     def function(self, op):
         name = ir.StringAttr(op.attributes["sym_name"]).value
-        private = "sym_visibility" in op.attributes and "private" in str(op.attributes["sym_visibility"])
+        private = "private" in str(dict(op.attributes.items()).get("sym_visibility"))
         block = op.regions[0].blocks[0]
         self.numbers, self.next = {}, 0
         self.define(block.arguments)
@@ -190,6 +189,8 @@ class Listing:
                 args[i] += f" memory={ir.StringAttr(info['mhlo.memory_kind']).value}"
             if "mhlo.layout_mode" in info:
                 args[i] += f" layout={ir.StringAttr(info['mhlo.layout_mode']).value}"
+            if "sdy.sharding" in info:
+                args[i] += f" sharding={str(info['sdy.sharding']).removeprefix('#sdy.sharding')}"
         self.lines.append(f"func {name}{' private' if private else ''} ({', '.join(args)})")
         self.block(block)
 

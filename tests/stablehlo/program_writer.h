@@ -51,8 +51,8 @@ class ProgramWriter {
     std::string func = varint(func_) + char(0x50) + varints({unknown_loc_, properties, 2}) + body;
     std::string module = varints({1, 0, 2}) + func;
     uint32_t no_name = w.properties({0, 0});
-    std::string top = varint(2) + varint(module_) + char(0x50) + varints({unknown_loc_, no_name, 3}) +
-                      ArtifactWriter::section(4, module);
+    std::string top = varint(2) + varint(module_) + char(0x50) +
+                      varints({unknown_loc_, no_name, 3}) + ArtifactWriter::section(4, module);
     return w.finish(top, version);
   }
 

@@ -1,5 +1,5 @@
 // Broken artifacts: cut at every byte, every bit flipped, bytes replaced at random. Whatever they
-// read as, reading ends, in order. Run it under ASan and UBSan. The corpus: TERCEL_STABLEHLO_CORPUS.
+// read as, reading ends, in order. For ASan and UBSan. The corpus: TERCEL_STABLEHLO_CORPUS.
 #include <gtest/gtest.h>
 
 #include <algorithm>

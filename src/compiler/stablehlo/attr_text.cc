@@ -44,7 +44,8 @@ std::string floatText(const WireAttr& attr, DType dtype) {
   if (dtype == DType::f16) narrow = halfToFloat(static_cast<uint16_t>(attr.bits));
   if (dtype == DType::bf16) narrow = std::bit_cast<float>(static_cast<uint32_t>(attr.bits) << 16);
   bool is_wide = dtype == DType::f64;
-  if (std::isfinite(is_wide ? wide : double{narrow})) return is_wide ? shortest(wide) : shortest(narrow);
+  if (std::isfinite(is_wide ? wide : double{narrow}))
+    return is_wide ? shortest(wide) : shortest(narrow);
   uint64_t mask = is_wide ? ~uint64_t{0} : (uint64_t{1} << (8 * byteSize(dtype))) - 1;
   char buffer[20];
   auto end = std::to_chars(buffer, buffer + sizeof(buffer), attr.bits & mask, 16).ptr;

@@ -12,7 +12,8 @@ class Budget {
   explicit Budget(size_t artifact_bytes) : left_((size_t{1} << 24) + 32 * artifact_bytes) {}
 
   Status spend(size_t bytes) {
-    if (bytes > left_) return resourceExhausted("StableHLO artifact: too much shared text or lists");
+    if (bytes > left_)
+      return resourceExhausted("StableHLO artifact: too much shared text or lists");
     left_ -= bytes;
     return {};
   }

@@ -1,8 +1,6 @@
 #include "compiler/stablehlo/byte_cursor.h"
 
-#include <algorithm>
 #include <bit>
-#include <limits>
 
 namespace tercel::stablehlo {
 
@@ -25,10 +23,8 @@ uint64_t ByteCursor::longVarint() {
   return value >> (extra + 1);
 }
 
-uint32_t ByteCursor::bounded(uint64_t value, size_t max, const char* what) {
-  max = std::min<size_t>(max, std::numeric_limits<uint32_t>::max() - 1);
-  if (value <= max) return static_cast<uint32_t>(value);
-  fail(cat(what, " ", value, " is out of range"));
+uint32_t ByteCursor::outOfRange(uint64_t value, const char* what) {
+  fail(cat(what, ' ', value, " is out of range"));
   return 0;
 }
 

@@ -14,6 +14,9 @@ namespace tercel::stablehlo {
 
 using Bytes = std::span<const std::byte>;
 
+// Indices and counts are 32-bit; the largest is a mark for "none".
+inline constexpr uint64_t kMaxIndex = 0xffffffffu;
+
 class ErrorSink {
  public:
   bool ok() const { return status_.ok(); }
@@ -59,12 +62,13 @@ class ByteCursor {
     return v >> 1;
   }
   // Number of items that follow, of at least one byte each: never more than the bytes left.
-  uint32_t count(const char* what) { return bounded(varint(), remaining(), what); }
+  uint32_t count(const char* what) { return below(varint(), remaining() + 1, what); }
   // Index into a table of `limit` entries.
   uint32_t index(size_t limit, const char* what) { return below(varint(), limit, what); }
   // value, or an error and 0 where it is not below `limit`.
   uint32_t below(uint64_t value, size_t limit, const char* what) {
-    return limit == 0 ? bounded(1, 0, what) : bounded(value, limit - 1, what);
+    if (value < limit && value < kMaxIndex) [[likely]] return static_cast<uint32_t>(value);
+    return outOfRange(value, what);
   }
 
   Bytes bytes(uint64_t size);
@@ -77,7 +81,7 @@ class ByteCursor {
 
  private:
   uint64_t longVarint();
-  uint32_t bounded(uint64_t value, size_t max, const char* what);
+  uint32_t outOfRange(uint64_t value, const char* what);
 
   const std::byte* pos_;
   const std::byte* end_;

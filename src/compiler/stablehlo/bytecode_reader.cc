@@ -1,5 +1,6 @@
 #include "compiler/stablehlo/bytecode_reader.h"
 
+#include <algorithm>
 #include <array>
 #include <optional>
 
@@ -157,6 +158,9 @@ class TableReader {
     }
     for (size_t i = 0; i < attrs && ok(); ++i)
       decodeAttr(entries_[i], file_.over(entries_[i].bytes), wire_, wire_.attrs[i]);
+    // Ranges of items and ints, and the ops, which take a byte and more each, have 32-bit indices.
+    size_t largest = std::max({wire_.items.size(), wire_.ints.size(), sections_[kIr]->size()});
+    if (ok() && largest >= kMaxIndex) file_.refuse(cat("a program of ", largest, " parts"));
   }
 
   void readProperties() {

@@ -159,7 +159,8 @@ void decode(const WireEntry& entry, ByteCursor& cursor, WireModule& wire, Node& 
   node.text = {};
   if constexpr (std::is_same_v<Node, WireType>) node.bits = row->bits;
   FieldReader<Node>(cursor, wire, node).read(row->fields);
-  if (cursor.ok() && !cursor.atEnd()) cursor.fail(cat("bytes left over after a ", kindName(row->kind)));
+  if (cursor.ok() && !cursor.atEnd())
+    cursor.fail(cat("bytes left over after a ", kindName(row->kind)));
 }
 
 }  // namespace

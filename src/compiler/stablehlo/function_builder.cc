@@ -25,9 +25,10 @@ std::string_view moduleName(const WireModule& wire, const WireOp& op) {
 Status ModuleBuilder::buildModule(const WireOp& op) {
   std::string_view name = moduleName(wire_, op);
   if (!name.empty()) module_.name = name;
-  module_.num_partitions =
-      integerOf(wire_, entryOf(wire_, op.attrs, "mhlo.num_partitions")).value_or(1);
-  module_.num_replicas = integerOf(wire_, entryOf(wire_, op.attrs, "mhlo.num_replicas")).value_or(1);
+  uint32_t partitions = entryOf(wire_, op.attrs, "mhlo.num_partitions");
+  uint32_t replicas = entryOf(wire_, op.attrs, "mhlo.num_replicas");
+  module_.num_partitions = integerOf(wire_, partitions).value_or(1);
+  module_.num_replicas = integerOf(wire_, replicas).value_or(1);
   for (int64_t devices : {module_.num_partitions, module_.num_replicas})
     if (devices < 1 || devices > kMaxDevices)
       return invalidArgument("StableHLO artifact: a program for ", devices, " devices");

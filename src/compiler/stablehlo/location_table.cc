@@ -49,7 +49,8 @@ Location find(const WireModule& wire, uint32_t attr) {
 
 std::string text(const Location& l) {
   if (l.file.empty()) return std::string(l.name);
-  std::string source = l.column > 0 ? cat(l.file, ':', l.line, ':', l.column) : cat(l.file, ':', l.line);
+  std::string source = cat(l.file, ':', l.line);
+  if (l.column > 0) source += cat(':', l.column);
   return l.name.empty() ? source : cat(l.name, " (", source, ')');
 }
 

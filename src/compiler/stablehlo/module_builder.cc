@@ -55,7 +55,8 @@ Status ModuleBuilder::buildRegion(const WireRegion& region, ir::RegionId* id) {
 
 Status ModuleBuilder::buildOp(const WireOp& op, Block& block) {
   const OpRow* row = rows_[op.name];
-  if (row == nullptr || row->form == OpForm::refused) return unimplemented("this op is not supported");
+  if (row == nullptr || row->form == OpForm::refused)
+    return unimplemented("this op is not supported");
   OpAttrs attrs;
   TERCEL_TRY(attrs_.gather(op, *row, &attrs));
   if (row->form != OpForm::op) return buildForm(op, *row, attrs, block);
@@ -99,10 +100,11 @@ Status ModuleBuilder::checkArity(const WireOp& op, ir::OpKind kind, size_t opera
 Status ModuleBuilder::finishAttrs(const WireOp& op, ir::OpId id) {
   ir::Op& built = module_.op(id);
   if (built.kind == ir::OpKind::gather_)
-    addMissing(built, {ir::AttrKey::operand_batching_dims, ir::AttrKey::start_indices_batching_dims});
+    addMissing(built, {ir::AttrKey::operand_batching_dims,
+                       ir::AttrKey::start_indices_batching_dims});
   if (built.kind == ir::OpKind::scatter_)
-    addMissing(built,
-               {ir::AttrKey::input_batching_dims, ir::AttrKey::scatter_indices_batching_dims});
+    addMissing(built, {ir::AttrKey::input_batching_dims,
+                       ir::AttrKey::scatter_indices_batching_dims});
   if (built.kind == ir::OpKind::sort_ && !built.operands.empty()) {
     // -1, the last dimension, is the default of StableHLO's text form.
     int64_t dimension = built.integer(ir::AttrKey::dimension);
@@ -129,14 +131,14 @@ bool ModuleBuilder::isShardingCall(const OpRow& row, const OpAttrs& attrs) const
 
 Status ModuleBuilder::append(const WireOp& op, ir::OpKind kind, ir::Values operands, Block& block,
                              ir::OpId* id) {
-  result_types_.clear();
-  TERCEL_TRY(resultTypes(op, result_types_));
+  TERCEL_TRY(takeResults(op));
   if (operands.size() > op.operands.count) TERCEL_TRY(spendValues(operands.size()));
   *id = module_.addOp(kind, std::move(operands), result_types_);
   ir::Op& built = module_.op(*id);
   TERCEL_TRY(locations_.id(op.location, &built.loc));
   module_.region(block.region).ops.push_back(*id);
-  return bind(op.results, built.results);
+  values_.insert(values_.end(), built.results.begin(), built.results.end());
+  return {};
 }
 
 ir::Values ModuleBuilder::operandsOf(const WireOp& op) const {
@@ -148,12 +150,15 @@ ir::Values ModuleBuilder::operandsOf(const WireOp& op) const {
   return operands;
 }
 
-Status ModuleBuilder::resultTypes(const WireOp& op, std::vector<ir::Type>& types) {
+Status ModuleBuilder::takeResults(const WireOp& op) {
+  result_types_.clear();
   for (uint32_t i = 0; i < op.results.count; ++i) {
     std::span<const ir::Type> leaves;
     TERCEL_TRY(types_.leaves(wire_.value_types[op.results.begin + i], &leaves));
     TERCEL_TRY(spendValues(leaves.size()));
-    types.insert(types.end(), leaves.begin(), leaves.end());
+    slots_[op.results.begin + i] = {static_cast<uint32_t>(values_.size() + result_types_.size()),
+                                    static_cast<uint32_t>(leaves.size())};
+    result_types_.insert(result_types_.end(), leaves.begin(), leaves.end());
   }
   return {};
 }

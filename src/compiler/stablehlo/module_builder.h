@@ -56,13 +56,14 @@ class ModuleBuilder {
   Status buildInlined(const WireOp& op, Block& block);
   Status buildTupleElement(const WireOp& op, const OpRow& row, const OpAttrs& attrs);
   Status buildReturn(const WireOp& op, Block& block);
-  Status requireOneDevice(const OpRow& row) const;
+  Status requireOneDevice() const;
 
   // Appends an op of ours whose results are those of `op`.
   Status append(const WireOp& op, ir::OpKind kind, ir::Values operands, Block& block,
                 ir::OpId* id);
   ir::Values operandsOf(const WireOp& op) const;
-  Status resultTypes(const WireOp& op, std::vector<ir::Type>& types);
+  // Sets result_types_, and the slots of the values about to be appended to values_.
+  Status takeResults(const WireOp& op);
   Status bindArgs(Range args, ir::RegionId region);
   // Makes values of ours stand for values of the wire; their types must be the wire's.
   Status bind(Range wire_values, const ir::Values& values);

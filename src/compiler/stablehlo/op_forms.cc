@@ -9,18 +9,18 @@ Status ModuleBuilder::buildForm(const WireOp& op, const OpRow& row, const OpAttr
   switch (row.form) {
     case OpForm::broadcast: return buildBroadcast(op, row, attrs, block);
     case OpForm::device_id:
-      TERCEL_TRY(requireOneDevice(row));
+      TERCEL_TRY(requireOneDevice());
       return buildDeviceId(op, block);
     case OpForm::dot: return buildDot(op, row, attrs, block);
     case OpForm::dropped: return bind(op.results, {});
     case OpForm::inlined:
-      TERCEL_TRY(requireOneDevice(row));
+      TERCEL_TRY(requireOneDevice());
       return buildInlined(op, block);
     case OpForm::one_device:
-      TERCEL_TRY(requireOneDevice(row));
+      TERCEL_TRY(requireOneDevice());
       return bind(op.results, operandsOf(op));
     case OpForm::permute:
-      TERCEL_TRY(requireOneDevice(row));
+      TERCEL_TRY(requireOneDevice());
       return buildPermute(op, row, attrs, block);
     case OpForm::returns: return buildReturn(op, block);
     case OpForm::same:
@@ -30,10 +30,10 @@ Status ModuleBuilder::buildForm(const WireOp& op, const OpRow& row, const OpAttr
   }
 }
 
-Status ModuleBuilder::requireOneDevice(const OpRow& row) const {
+Status ModuleBuilder::requireOneDevice() const {
   if (one_device_) return {};
-  return unimplemented("a program for ", module_.num_partitions * module_.num_replicas,
-                       " devices with ", row.dialect, '.', row.name);
+  return unimplemented("this op in a program for ", module_.num_partitions * module_.num_replicas,
+                       " devices");
 }
 
 // The operand behind new leading dimensions.

@@ -24,6 +24,10 @@ class OpSection {
   OpSection(ByteCursor cursor, std::span<const Bytes> properties, WireModule& wire)
       : properties_(properties), wire_(wire) {
     cursors_.push_back(cursor);
+    // Most ops take ten bytes and more.
+    wire_.ops.reserve(cursor.remaining() / 10);
+    wire_.value_types.reserve(cursor.remaining() / 10);
+    wire_.operand_values.reserve(cursor.remaining() / 10);
   }
 
   void read() {
