@@ -80,8 +80,9 @@ def emit(bits, name, comment, values, error=None):
         comment += f"; error 2^{float(mp.log(error, 2)):.1f}"
     print(f"  // {comment}")
     print(f"  static constexpr std::array<double, {len(values)}> {name} = {{")
-    for i in range(0, len(values), 4):
-        print("      " + ", ".join(literal(bits, c) for c in values[i : i + 4]) + ",")
+    per_line = 4 if bits == 32 else 3
+    for i in range(0, len(values), per_line):
+        print("      " + ", ".join(literal(bits, c) for c in values[i : i + per_line]) + ",")
     print("  };")
 
 
@@ -120,7 +121,8 @@ def main():
     words = {bits: inverse_pi(bits) for bits in (32, 64)}
     mp.mp.dps = 70
     globals()["inverse_pi"] = words.get
-    print("// Made by scripts/fit_poly.py: minimax fits, coefficients from the constant term up. Do not edit.")
+    print("// Made by `scripts/fit_poly.py`: minimax fits, coefficients from the constant term up.")
+    print("// clang-format off")
     print("#pragma once")
     print("#include <array>")
     print("#include <cstdint>\n")

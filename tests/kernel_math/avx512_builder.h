@@ -109,8 +109,8 @@ struct Avx512Double {
     I mid = _mm512_add_epi64(_mm512_add_epi64(_mm512_srli_epi64(ll, 32), _mm512_and_si512(lh, low)),
                              _mm512_and_si512(hl, low));
     hh = _mm512_add_epi64(hh, _mm512_srli_epi64(mid, 32));
-    return _mm512_add_epi64(
-        hh, _mm512_add_epi64(_mm512_srli_epi64(lh, 32), _mm512_srli_epi64(hl, 32)));
+    return _mm512_add_epi64(hh,
+                            _mm512_add_epi64(_mm512_srli_epi64(lh, 32), _mm512_srli_epi64(hl, 32)));
   }
   I shl(I x, I n) { return _mm512_sllv_epi64(x, n); }
   I lshr(I x, I n) { return _mm512_srlv_epi64(x, n); }
@@ -138,36 +138,16 @@ struct Avx512Builder : Base {
   M maskOr(M x, M y) { return x | y; }
   M maskNot(M x) { return ~x; }
 
-  V scalb(V x, V k)
-    requires hooks
-  {
-    return Base::scalbImpl(x, k);
-  }
-  V getExponent(V x)
-    requires hooks
-  {
-    return Base::getExponentImpl(x);
-  }
-  V getMantissa(V x)
-    requires hooks
-  {
-    return Base::getMantissaImpl(x);
-  }
-  V divApprox(V n, V d)
-    requires hooks
-  {
-    return Base::divApproxImpl(n, d);
-  }
+  V scalb(V x, V k) requires hooks { return Base::scalbImpl(x, k); }
+  V getExponent(V x) requires hooks { return Base::getExponentImpl(x); }
+  V getMantissa(V x) requires hooks { return Base::getMantissaImpl(x); }
+  V divApprox(V n, V d) requires hooks { return Base::divApproxImpl(n, d); }
   template <class F>
-  V rarely(M m, V v, F&& f)
-    requires hooks
-  {
+  V rarely(M m, V v, F&& f) requires hooks {
     return __builtin_expect(Base::any(m), 0) ? this->select(m, f(), v) : v;
   }
   template <class Cond, class Body>
-  V repeatWhile(int bound, V v, Cond&& cond, Body&& body)
-    requires hooks
-  {
+  V repeatWhile(int bound, V v, Cond&& cond, Body&& body) requires hooks {
     for (int i = 0; i < bound; ++i) {
       M m = cond(v);
       if (!Base::any(m)) break;

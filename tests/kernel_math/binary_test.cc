@@ -47,10 +47,26 @@ class BinaryTest : public testing::Test {
 
   static std::vector<T> special() {
     std::vector<T> values;
-    for (T x : {T(0), T(0.1), T(0.5), T(1), T(1.5), T(2), T(3), T(4), T(1e10), Limits::epsilon(),
-                std::nextafter(T(1), T(0)), std::nextafter(T(1), T(2)), T(1) / Limits::epsilon(),
-                2 / Limits::epsilon() - 1, 2 / Limits::epsilon(), Limits::min(), Limits::max(),
-                Limits::denorm_min(), 3 * Limits::denorm_min(), Limits::infinity(),
+    for (T x : {T(0),
+                T(0.1),
+                T(0.5),
+                T(1),
+                T(1.5),
+                T(2),
+                T(3),
+                T(4),
+                T(1e10),
+                Limits::epsilon(),
+                std::nextafter(T(1), T(0)),
+                std::nextafter(T(1), T(2)),
+                T(1) / Limits::epsilon(),
+                2 / Limits::epsilon() - 1,
+                2 / Limits::epsilon(),
+                Limits::min(),
+                Limits::max(),
+                Limits::denorm_min(),
+                3 * Limits::denorm_min(),
+                Limits::infinity(),
                 Limits::quiet_NaN()}) {
       values.push_back(x);
       values.push_back(-x);

@@ -185,7 +185,8 @@ TYPED_TEST(ComplexTest, CancellationIsAvoided) {
 TYPED_TEST(ComplexTest, AnyMagnitude) {
   for (int i = 0; i < 100000; ++i) {
     auto z = this->anySize(), w = this->anySize();
-    this->close(F(divide), [](auto x, auto y) { return x / y; }, 6, false, z, w);
+    this->close(
+        F(divide), [](auto x, auto y) { return x / y; }, 6, false, z, w);
     this->close(F(abs), WANT(std::abs(z)), 2, true, z);
     this->close(F(sqrt), WANT(std::sqrt(z)), 5, true, z);
     this->close(F(log), WANT(std::log(z)), 4, false, z);
@@ -208,8 +209,9 @@ TYPED_TEST(ComplexTest, ExponentialBeyondTheRangeOfItsSize) {
 TYPED_TEST(ComplexTest, Power) {
   using Z = std::complex<TypeParam>;
   for (int i = 0; i < 30000; ++i) {
-    this->close(F(power), [](auto z, auto w) { return std::pow(z, w); }, 60, false,
-                this->uniform(3), this->uniform(3));
+    this->close(
+        F(power), [](auto z, auto w) { return std::pow(z, w); }, 60, false, this->uniform(3),
+        this->uniform(3));
   }
   auto power_of = [&](Z z, Z w) { return this->template call<ScalarBuilder>(F(power), z, w); };
   EXPECT_EQ(power_of(Z(0, 0), Z(0, 0)), Z(1, 0));
@@ -245,7 +247,8 @@ TYPED_TEST(ComplexTest, SpecialValues) {
 TYPED_TEST(ComplexTest, DivideSpecialValues) {
   for (auto z : this->special()) {
     for (auto w : this->special()) {
-      this->sameKind(false, F(divide), [](auto x, auto y) { return x / y; }, z, w);
+      this->sameKind(
+          false, F(divide), [](auto x, auto y) { return x / y; }, z, w);
     }
   }
 }

@@ -72,7 +72,8 @@ struct HookedScalarBuilder : ScalarBuilder<T> {
 
   V scalb(V x, V k) {
     const T limit = 10000;
-    return std::isnan(k) ? k : std::ldexp(x, static_cast<int>(std::fmax(-limit, std::fmin(limit, k))));
+    return std::isnan(k) ? k
+                         : std::ldexp(x, static_cast<int>(std::fmax(-limit, std::fmin(limit, k))));
   }
   V getExponent(V x) { return x == 0 ? -std::numeric_limits<T>::infinity() : std::logb(x); }
   V getMantissa(V x) {

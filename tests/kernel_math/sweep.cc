@@ -1,6 +1,6 @@
-// math_sweep [function...]: every f32 input of each unary function through the AVX-512 builder, with
-// the optional hooks and without, against libmvec in f64; and the time of a call. Prints the table
-// of docs/math.md.
+// math_sweep [function...]: every f32 input of each unary function through the AVX-512 builder,
+// with the optional hooks and without, against libmvec in f64; and the time of a call. Prints the
+// table of docs/math.md.
 #include <chrono>
 #include <cstdint>
 #include <cstdio>
@@ -105,27 +105,28 @@ void sweep(const Function& f, bool all) {
     compareBoth(x, f.plain(x), low, high, plain);
   }
   double fast = f.nanoseconds(0), slow = f.nanoseconds(1), wide = f.nanoseconds(2);
-  std::printf("| `%s` | %.2f | %.2f | %.2f | %.2f | %.2f |  <!-- %a %a -->\n", f.name, hooked.ulp, plain.ulp, fast,
-              slow, wide, static_cast<double>(hooked.at), static_cast<double>(plain.at));
+  std::printf("| `%s` | %.2f | %.2f | %.2f | %.2f | %.2f |  <!-- %a %a -->\n", f.name, hooked.ulp,
+              plain.ulp, fast, slow, wide, static_cast<double>(hooked.at),
+              static_cast<double>(plain.at));
   std::fflush(stdout);
 }
 
-#define UNARY(name, libm, limit32, limit64)                                  \
-  [[gnu::flatten]] __m512 hooked_##name(__m512 x) {                          \
-    Hooked b;                                                                \
-    return name(b, x);                                                       \
-  }                                                                          \
-  [[gnu::flatten]] __m512 plain_##name(__m512 x) {                           \
-    Plain b;                                                                 \
-    return name(b, x);                                                       \
-  }                                                                          \
-  [[gnu::flatten]] __m512d wide_##name(__m512d x) {                          \
-    Avx512Builder<Avx512Double, true> b;                                     \
-    return name(b, x);                                                       \
-  }                                                                          \
-  double nanoseconds_##name(int kind) {                                      \
-    return kind == 0   ? nanosecondsPerElement<float, __m512, hooked_##name>() \
-           : kind == 1 ? nanosecondsPerElement<float, __m512, plain_##name>()  \
+#define UNARY(name, libm, limit32, limit64)                                     \
+  [[gnu::flatten]] __m512 hooked_##name(__m512 x) {                             \
+    Hooked b;                                                                   \
+    return name(b, x);                                                          \
+  }                                                                             \
+  [[gnu::flatten]] __m512 plain_##name(__m512 x) {                              \
+    Plain b;                                                                    \
+    return name(b, x);                                                          \
+  }                                                                             \
+  [[gnu::flatten]] __m512d wide_##name(__m512d x) {                             \
+    Avx512Builder<Avx512Double, true> b;                                        \
+    return name(b, x);                                                          \
+  }                                                                             \
+  double nanoseconds_##name(int kind) {                                         \
+    return kind == 0   ? nanosecondsPerElement<float, __m512, hooked_##name>()  \
+           : kind == 1 ? nanosecondsPerElement<float, __m512, plain_##name>()   \
                        : nanosecondsPerElement<double, __m512d, wide_##name>(); \
   }
 #include "tests/kernel_math/functions.def"

@@ -38,12 +38,16 @@ T apply(F f, T x) {
   return f(b, x);
 }
 
-#define FORMS(T, W, name, libm, limit)                                                  \
-  {[](T x) { return apply<ScalarBuilder>([](auto& b, T v) { return name(b, v); }, x); },       \
-   [](T x) { return apply<HookedScalarBuilder>([](auto& b, T v) { return name(b, v); }, x); }, \
-   [](W x) { return oracle::libm(x); }, limit}
+#define FORMS(T, W, name, libm, limit)                                                    \
+  {                                                                                       \
+    [](T x) { return apply<ScalarBuilder>([](auto& b, T v) { return name(b, v); }, x); }, \
+        [](T x) {                                                                         \
+          return apply<HookedScalarBuilder>([](auto& b, T v) { return name(b, v); }, x);  \
+        },                                                                                \
+        [](W x) { return oracle::libm(x); }, limit                                        \
+  }
 const Unary kUnary[] = {
-#define UNARY(name, libm, limit32, limit64)        \
+#define UNARY(name, libm, limit32, limit64)          \
   {#name, FORMS(float, double, name, libm, limit32), \
    FORMS(double, long double, name, libm, limit64)},
 #include "tests/kernel_math/functions.def"
@@ -65,8 +69,8 @@ struct Judge {
   }
   std::string report() const {
     return std::to_string(worst) + " ULP at " + std::to_string(at) + ": " +
-           std::to_string(forms.plain(at)) + " or " + std::to_string(forms.hooked(at)) +
-           ", want " + std::to_string(forms.want(at));
+           std::to_string(forms.plain(at)) + " or " + std::to_string(forms.hooked(at)) + ", want " +
+           std::to_string(forms.want(at));
   }
 };
 

@@ -24,49 +24,49 @@ namespace tercel::math {
 //   umulh                  high half of the unsigned double-width product
 //   ilt                    signed
 template <class B>
-concept MathBuilder =
-    (B::kBits == 32 || B::kBits == 64) &&
-    requires(B& b, typename B::V v, typename B::I i, typename B::M m, double c, int64_t n) {
-      { b.constant(c) } -> std::same_as<typename B::V>;
-      { b.add(v, v) } -> std::same_as<typename B::V>;
-      { b.sub(v, v) } -> std::same_as<typename B::V>;
-      { b.mul(v, v) } -> std::same_as<typename B::V>;
-      { b.div(v, v) } -> std::same_as<typename B::V>;
-      { b.fma(v, v, v) } -> std::same_as<typename B::V>;
-      { b.neg(v) } -> std::same_as<typename B::V>;
-      { b.abs(v) } -> std::same_as<typename B::V>;
-      { b.sqrt(v) } -> std::same_as<typename B::V>;
-      { b.trunc(v) } -> std::same_as<typename B::V>;
-      { b.min(v, v) } -> std::same_as<typename B::V>;
-      { b.max(v, v) } -> std::same_as<typename B::V>;
-      { b.select(m, v, v) } -> std::same_as<typename B::V>;
-      { b.fromBits(i) } -> std::same_as<typename B::V>;
-      { b.fromInt(i) } -> std::same_as<typename B::V>;
+concept MathBuilder = (B::kBits == 32 || B::kBits == 64) &&
+                      requires(B& b, typename B::V v, typename B::I i, typename B::M m, double c,
+                               int64_t n) {
+  { b.constant(c) } -> std::same_as<typename B::V>;
+  { b.add(v, v) } -> std::same_as<typename B::V>;
+  { b.sub(v, v) } -> std::same_as<typename B::V>;
+  { b.mul(v, v) } -> std::same_as<typename B::V>;
+  { b.div(v, v) } -> std::same_as<typename B::V>;
+  { b.fma(v, v, v) } -> std::same_as<typename B::V>;
+  { b.neg(v) } -> std::same_as<typename B::V>;
+  { b.abs(v) } -> std::same_as<typename B::V>;
+  { b.sqrt(v) } -> std::same_as<typename B::V>;
+  { b.trunc(v) } -> std::same_as<typename B::V>;
+  { b.min(v, v) } -> std::same_as<typename B::V>;
+  { b.max(v, v) } -> std::same_as<typename B::V>;
+  { b.select(m, v, v) } -> std::same_as<typename B::V>;
+  { b.fromBits(i) } -> std::same_as<typename B::V>;
+  { b.fromInt(i) } -> std::same_as<typename B::V>;
 
-      { b.lt(v, v) } -> std::same_as<typename B::M>;
-      { b.le(v, v) } -> std::same_as<typename B::M>;
-      { b.eq(v, v) } -> std::same_as<typename B::M>;
-      { b.ne(v, v) } -> std::same_as<typename B::M>;
-      { b.ieq(i, i) } -> std::same_as<typename B::M>;
-      { b.ilt(i, i) } -> std::same_as<typename B::M>;
-      { b.maskAnd(m, m) } -> std::same_as<typename B::M>;
-      { b.maskOr(m, m) } -> std::same_as<typename B::M>;
-      { b.maskNot(m) } -> std::same_as<typename B::M>;
+  { b.lt(v, v) } -> std::same_as<typename B::M>;
+  { b.le(v, v) } -> std::same_as<typename B::M>;
+  { b.eq(v, v) } -> std::same_as<typename B::M>;
+  { b.ne(v, v) } -> std::same_as<typename B::M>;
+  { b.ieq(i, i) } -> std::same_as<typename B::M>;
+  { b.ilt(i, i) } -> std::same_as<typename B::M>;
+  { b.maskAnd(m, m) } -> std::same_as<typename B::M>;
+  { b.maskOr(m, m) } -> std::same_as<typename B::M>;
+  { b.maskNot(m) } -> std::same_as<typename B::M>;
 
-      { b.constantInt(n) } -> std::same_as<typename B::I>;
-      { b.bitsOf(v) } -> std::same_as<typename B::I>;
-      { b.iselect(m, i, i) } -> std::same_as<typename B::I>;
-      { b.iadd(i, i) } -> std::same_as<typename B::I>;
-      { b.isub(i, i) } -> std::same_as<typename B::I>;
-      { b.imul(i, i) } -> std::same_as<typename B::I>;
-      { b.umulh(i, i) } -> std::same_as<typename B::I>;
-      { b.iand(i, i) } -> std::same_as<typename B::I>;
-      { b.ior(i, i) } -> std::same_as<typename B::I>;
-      { b.ixor(i, i) } -> std::same_as<typename B::I>;
-      { b.shl(i, i) } -> std::same_as<typename B::I>;
-      { b.lshr(i, i) } -> std::same_as<typename B::I>;
-      { b.ashr(i, i) } -> std::same_as<typename B::I>;
-    };
+  { b.constantInt(n) } -> std::same_as<typename B::I>;
+  { b.bitsOf(v) } -> std::same_as<typename B::I>;
+  { b.iselect(m, i, i) } -> std::same_as<typename B::I>;
+  { b.iadd(i, i) } -> std::same_as<typename B::I>;
+  { b.isub(i, i) } -> std::same_as<typename B::I>;
+  { b.imul(i, i) } -> std::same_as<typename B::I>;
+  { b.umulh(i, i) } -> std::same_as<typename B::I>;
+  { b.iand(i, i) } -> std::same_as<typename B::I>;
+  { b.ior(i, i) } -> std::same_as<typename B::I>;
+  { b.ixor(i, i) } -> std::same_as<typename B::I>;
+  { b.shl(i, i) } -> std::same_as<typename B::I>;
+  { b.lshr(i, i) } -> std::same_as<typename B::I>;
+  { b.ashr(i, i) } -> std::same_as<typename B::I>;
+};
 
 // What a builder may add, each found by its name:
 //
@@ -75,7 +75,8 @@ concept MathBuilder =
 //                              (AVX-512: vgetexp)
 //   V getMantissa(V x)         x * 2^-e in [0.75, 1.5); of 0 and inf 1, of NaN and x < 0 NaN
 //                              (AVX-512: vgetmant with 0xf). Comes with getExponent.
-//   V divApprox(V n, V d)      n / d within 1 ULP; |d| in [2^-60, 2^60], |n / d| <= 2^60; 0 of n = 0
+//   V divApprox(V n, V d)      n / d within 1 ULP; |d| in [2^-60, 2^60], |n / d| <= 2^60; 0 of n =
+//   0
 //                              (reciprocal estimate and refinement beat vdiv on 512 bits)
 //   V rarely(M m, V v, F f)    m ? f() : v lane by lane; may skip f() where m is false in all lanes
 //   V repeatWhile(int bound, V v, Cond c, Body f)

@@ -1,5 +1,5 @@
-// Complex exponential, exponential_minus_one, log, log_plus_one, logistic, power, sine, cosine, tan,
-// tanh; special values as C99's annex G has them where it says.
+// Complex exponential, exponential_minus_one, log, log_plus_one, logistic, power, sine, cosine,
+// tan, tanh; special values as C99's annex G has them where it says.
 #pragma once
 #include "compiler/kernel/math/complex.h"
 #include "compiler/kernel/math/hyperbolic.h"
@@ -163,11 +163,11 @@ Complex<B> pow(Complex<B> z, Complex<B> w) {
   return {select(one, 1.0, select(zero, 0.0, p.re)), select(one | zero, 0.0, p.im)};
 }
 
-#define TERCEL_COMPLEX_FUNCTION(name, formula)             \
-  template <MathBuilder B>                                 \
-  ComplexValue<B> name(B& b, ComplexValue<B> value) {      \
-    Complex<B> z(b, value);                                \
-    return formula;                                        \
+#define TERCEL_COMPLEX_FUNCTION(name, formula)        \
+  template <MathBuilder B>                            \
+  ComplexValue<B> name(B& b, ComplexValue<B> value) { \
+    Complex<B> z(b, value);                           \
+    return formula;                                   \
   }
 TERCEL_COMPLEX_FUNCTION(exponential, exp(z))
 TERCEL_COMPLEX_FUNCTION(exponential_minus_one, expm1(z))

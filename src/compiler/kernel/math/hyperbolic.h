@@ -17,7 +17,7 @@ HyperbolicParts<B> hyperbolicParts(Real<B> x) {
   using F = Format<B>;
   using C = Coefficients<B::kBits>;
   constexpr double beyond = F::kIsF64 ? 710.6 : 89.6;  // infinite from here on
-  constexpr double b_gone = F::kIsF64 ? 1000 : 110;  // 2^-k does not show beside 2^k
+  constexpr double b_gone = F::kIsF64 ? 1000 : 110;    // 2^-k does not show beside 2^k
   auto [shifted, k, r] = reduceExp(min(beyond, abs(x)));
   Real<B> z = r * r;
   Real<B> s = fma(r * z, polynomial(z, C::sinh_part), r);

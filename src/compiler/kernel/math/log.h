@@ -12,8 +12,9 @@ struct LogReduction {
 };
 
 template <class B>
-inline constexpr bool kHasGetExponent =
-    requires(B& b, typename B::V v) { b.getExponent(v), b.getMantissa(v), b.scalb(v, v); };
+inline constexpr bool kHasGetExponent = requires(B& b, typename B::V v) {
+  b.getExponent(v), b.getMantissa(v), b.scalb(v, v);
+};
 
 template <class B>
 LogReduction<B> reduceLog(Real<B> x, bool may_be_subnormal) {

@@ -24,7 +24,8 @@ Real<B> cbrt(Real<B> x) {
   Real<B> m = fromBits(normal.bits() - (q + q.shl(1)).shl(F::kMantissa));
   Real<B> y = polynomial(m, C::rcbrt);  // m^(-1/3) roughly, then to nearly all bits
   Real<B> h = fma(-(m * y), y * y, 1.0);
-  Real<B> series = F::kIsF64 ? fma(fma(h, 14.0 / 81, 2.0 / 9), h, 1.0 / 3) : fma(h, 2.0 / 9, 1.0 / 3);
+  Real<B> series =
+      F::kIsF64 ? fma(fma(h, 14.0 / 81, 2.0 / 9), h, 1.0 / 3) : fma(h, 2.0 / 9, 1.0 / 3);
   y = fma(y * h, series, y);
   Real<B> y2 = y * y;
   Real<B> r = m * y2;

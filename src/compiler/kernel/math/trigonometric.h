@@ -1,5 +1,5 @@
-// sine, cosine, tan: reduction by multiples of pi/2 in three parts while the multiple is small, with
-// the bits of 1/pi in integers (Payne and Hanek) beyond.
+// sine, cosine, tan: reduction by multiples of pi/2 in three parts while the multiple is small,
+// with the bits of 1/pi in integers (Payne and Hanek) beyond.
 #pragma once
 #include "compiler/kernel/math/coefficients.h"
 #include "compiler/kernel/math/expr.h"
@@ -51,8 +51,8 @@ std::array<Bits<B>, count> selectWords(Bits<B> index, std::array<Bits<B>, total>
   return picked;
 }
 
-// floor(|x| 2^(2 w - 1) / pi) mod 2^(2 w) in two words of w bits, so that the highest two bits count
-// quarter turns; for finite |x| >= 2^16.
+// floor(|x| 2^(2 w - 1) / pi) mod 2^(2 w) in two words of w bits, so that the highest two bits
+// count quarter turns; for finite |x| >= 2^16.
 template <class B>
 std::array<Bits<B>, 2> turns(Real<B> x) {
   using F = Format<B>;
@@ -93,7 +93,8 @@ AngleReduction<B> reduceLarge(Real<B> x) {
   constexpr int64_t tail_mask = (INT64_C(1) << tail) - 1;
   auto [high, low] = turns(x);
   Bits<B> n = (high + (INT64_C(1) << (w - 3))).lshr(w - 2);  // of the nearest integer
-  // Signed, in units of 2^-w quarter turns; then what does not fit, in units of 2^-(2 w - tail - 1).
+  // Signed, in units of 2^-w quarter turns; then what does not fit, in units of 2^-(2 w - tail -
+  // 1).
   Bits<B> fraction = high.shl(2) | low.lshr(w - 2);
   Bits<B> rest = (fraction & tail_mask).shl(w - 1 - tail) | low.shl(2).lshr(tail + 1);
   Real<B> a = fromInt(fraction & ~tail_mask) * (F::kIsF64 ? 0x1p-64 : 0x1p-32);
