@@ -1,0 +1,78 @@
+"""Makes Tercel known to JAX. Everything that depends on JAX's version is in this file."""
+
+import functools
+import inspect
+import os
+
+import jax
+from jax._src import xla_bridge
+
+from tercel.library import library_path
+
+NAME = "tercel"
+# Below JAX's own CPU backend (0): being installed must not change what a program runs on.
+PRIORITY = -10
+
+_options = {}
+
+
+def set_options(**options):
+    """Options of the client, named as in `TERCEL_<NAME>` (num_threads=4); before JAX's first use."""
+    if xla_bridge.backends_are_initialized():
+        raise RuntimeError("set Tercel's options before the first use of JAX's devices")
+    _options.update(options)
+
+
+def initialize():
+    """Registers the backend; JAX calls this once, before it creates any."""
+    if _named_in_environment():
+        return
+    _let_cpu_in()
+    try:
+        c_api = _load()
+    except Exception as error:  # told to those who ask for Tercel, and to nobody else
+        factory, c_api = functools.partial(_fail, error), None
+    else:
+        factory = functools.partial(
+            xla_bridge.make_pjrt_c_api_client, NAME, lambda: dict(_options))
+    wanted = {
+        "priority": PRIORITY,
+        # Where JAX_PLATFORMS names Tercel, JAX reports a failure whatever this says.
+        "fail_quietly": True,
+        "experimental": False,
+        "make_topology": c_api and functools.partial(_topology, c_api),
+        "c_api": c_api,
+    }
+    known = inspect.signature(xla_bridge.register_backend_factory).parameters
+    xla_bridge.register_backend_factory(
+        NAME, factory, **{key: value for key, value in wanted.items() if key in known})
+
+
+def _named_in_environment():
+    """Whether PJRT_NAMES_AND_LIBRARY_PATHS registers the name, which works only once."""
+    entries = os.environ.get("PJRT_NAMES_AND_LIBRARY_PATHS", "").split(",")
+    return any(entry.split(":")[0].strip() == NAME for entry in entries)
+
+
+def _let_cpu_in():
+    """Adds JAX's CPU backend to a list without it: its callbacks into Python need that."""
+    platforms = (jax.config.jax_platforms or "").split(",")
+    if NAME in platforms and "cpu" not in platforms:
+        jax.config.update("jax_platforms", ",".join(platforms + ["cpu"]))
+
+
+def _load():
+    path = library_path()
+    c_api = xla_bridge.xla_client.load_pjrt_plugin_dynamically(NAME, path)
+    profiler = getattr(xla_bridge, "_profiler", None)
+    if profiler is not None:
+        profiler.register_plugin_profiler(c_api)
+    return c_api
+
+
+def _topology(c_api, *arguments, **options):
+    return xla_bridge.xla_client.make_c_api_device_topology(c_api, *arguments, **options)
+
+
+def _fail(error):
+    raise RuntimeError(f"Tercel cannot be used: {error}") from error

@@ -1,0 +1,91 @@
+"""Elementwise programs, conversions and movement of data."""
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+
+INTEGERS = ["int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64"]
+FLOATS = ["float16", "bfloat16", "float32", "float64"]
+
+
+def values(rng, dtype, shape):
+    dtype = jnp.dtype(dtype)
+    if dtype == bool:
+        return rng.integers(0, 2, shape).astype(bool)
+    if dtype.kind in "iu":
+        info = np.iinfo(dtype)
+        return rng.integers(info.min, info.max, shape, dtype=dtype, endpoint=True)
+    if dtype.kind == "c":
+        return (rng.normal(size=shape) + 1j * rng.normal(size=shape)).astype(dtype)
+    return rng.normal(size=shape).astype(dtype)
+
+
+@pytest.mark.parametrize("dtype", INTEGERS)
+def test_integer_arithmetic(agree, rng, x64, dtype):
+    x, y = values(rng, dtype, (7, 33)), values(rng, dtype, (7, 33))
+    agree(lambda a, b: (a + b, a - b, a * b, a & b, a | b, a ^ b, ~a, jnp.minimum(a, b),
+                        jnp.maximum(a, b), a < b, a >= b, a == b), x, y)
+
+
+@pytest.mark.parametrize("dtype", INTEGERS)
+def test_shifts_and_counts(agree, rng, x64, dtype):
+    x = values(rng, dtype, (65,))
+    by = rng.integers(0, jnp.dtype(dtype).itemsize * 8, (65,)).astype(dtype)
+    agree(lambda a, b: (jax.lax.shift_left(a, b), jax.lax.shift_right_logical(a, b),
+                        jax.lax.shift_right_arithmetic(a, b), jax.lax.population_count(a),
+                        jax.lax.clz(a)), x, by)
+
+
+@pytest.mark.parametrize("dtype", FLOATS)
+def test_float_arithmetic(agree, rng, x64, dtype):
+    x, y = values(rng, dtype, (5, 19)), values(rng, dtype, (5, 19))
+    agree(lambda a, b: (a + b, a - b, a * b, a / b, jnp.minimum(a, b), jnp.maximum(a, b), -a,
+                        jnp.abs(a), jnp.floor(a), jnp.ceil(a), jnp.sign(a), a < b, a != b), x, y)
+
+
+@pytest.mark.parametrize("name", ["exp", "tanh", "sin", "cos", "log1p", "expm1", "sqrt", "cbrt",
+                                  "log", "atan", "sinh", "tan"])
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+def test_functions(agree, rng, x64, dtype, name):
+    x = np.abs(values(rng, dtype, (3, 101)))
+    agree(lambda a: getattr(jnp, "arctan" if name == "atan" else name)(a), x)
+
+
+@pytest.mark.parametrize("source", INTEGERS + FLOATS + ["bool"])
+def test_conversions(agree, rng, x64, source):
+    x = values(rng, source, (41,))
+    if jnp.dtype(source).kind not in "iub":
+        x = np.abs(x) * 10
+    for target in INTEGERS + FLOATS + ["bool"]:
+        if jnp.dtype(target).itemsize < 8 and jnp.dtype(source).kind in "iu":
+            small = x % np.asarray(100, x.dtype)
+        else:
+            small = x
+        agree(lambda a: a.astype(target), small)
+
+
+def test_special_values(agree):
+    x = np.array([np.nan, np.inf, -np.inf, 0.0, -0.0, 1e-45, -1e-45, 3e38, 1.5], np.float32)
+    agree(lambda a: (a + 1, a * 0, 1 / a, jnp.isnan(a), jnp.isinf(a), jnp.exp(a), jnp.tanh(a),
+                     jnp.maximum(a, 0), jnp.sign(a), jnp.signbit(a)), x)
+
+
+def test_broadcasts_and_movement(agree, rng):
+    x = values(rng, "float32", (4, 6, 5))
+    agree(lambda a: (a.T, a.reshape(24, 5), a[1:, ::2, 3], jnp.flip(a, 1), a[None] + a[:, :1],
+                     jnp.concatenate([a, a * 2], 2), jnp.pad(a, ((1, 2), (0, 0), (3, 1))),
+                     jnp.where(a > 0, a, 0), jnp.tile(a, (1, 2, 1)), jnp.arange(7)), x)
+
+
+def test_empty_and_scalar_shapes(agree):
+    agree(lambda a, b: (a + 1, b * 2, a.T, jnp.exp(b)), np.zeros((0, 3), np.float32),
+          np.float32(3))
+
+
+def test_dynamic_slices(agree, rng):
+    x, small = values(rng, "float32", (8, 9)), values(rng, "float32", (2, 3))
+    for start in (0, 3, 100, -4):
+        agree(lambda a, b, i: (jax.lax.dynamic_slice(a, (i, 2), (2, 3)),
+                               jax.lax.dynamic_update_slice(a, b, (i, 1))), x, small,
+              np.int32(start))

@@ -1,0 +1,87 @@
+"""How Tercel shows itself to JAX; each case is a fresh process with its own environment."""
+
+import os
+import subprocess
+import sys
+
+import jax
+import pytest
+
+
+def run(program, **environment):
+    """The outcome of a Python program with these variables; None unsets one."""
+    env = {**os.environ, **{k: v for k, v in environment.items() if v is not None}}
+    for key, value in environment.items():
+        if value is None:
+            env.pop(key, None)
+    return subprocess.run([sys.executable, "-c", program], env=env, capture_output=True,
+                          text=True, timeout=300)
+
+
+def test_the_device_says_tercel(tercel, cpu):
+    assert tercel.platform == "cpu" and "ercel" in tercel.device_kind
+    assert "Tercel" in tercel.client.platform_version
+    assert tercel != cpu and "ercel" not in cpu.device_kind
+    assert jax.devices()[0] == tercel
+
+
+def test_installed_is_not_chosen():
+    done = run("import jax; print(jax.devices()[0].device_kind, '/', "
+               "jax.devices('tercel')[0].device_kind)", JAX_PLATFORMS=None)
+    assert done.returncode == 0, done.stderr
+    default, other = done.stdout.split("/")
+    assert "ercel" not in default and "ercel" in other
+    assert "experimental" not in done.stderr
+
+
+@pytest.mark.parametrize("how", ["environment", "config", "list"])
+def test_the_ways_to_choose_it(how):
+    program = "import jax\n"
+    if how == "config":
+        program += "jax.config.update('jax_platforms', 'tercel')\n"
+    program += "assert 'ercel' in jax.devices()[0].device_kind\n"
+    program += "assert 'ercel' not in jax.devices('cpu')[0].device_kind\n"
+    program += "assert jax.jit(lambda x: x + 1)(41) == 42\n"
+    platforms = {"environment": "tercel", "config": None, "list": "cpu,tercel"}[how]
+    if how == "list":
+        program = program.replace("jax.devices()", "jax.devices('tercel')")
+    done = run(program, JAX_PLATFORMS=platforms)
+    assert done.returncode == 0, done.stderr
+
+
+def test_a_missing_library_does_not_break_others():
+    done = run("import jax; print(jax.jit(lambda x: x + 1)(1))", JAX_PLATFORMS=None,
+               TERCEL_LIBRARY="/no/such/library.so")
+    assert done.returncode == 0 and done.stdout.strip() == "2", done.stderr
+    assert done.stderr == ""
+
+
+def test_a_missing_library_is_named_to_those_who_ask():
+    done = run("import jax; jax.devices()", JAX_PLATFORMS="tercel",
+               TERCEL_LIBRARY="/no/such/library.so")
+    assert done.returncode != 0
+    assert "TERCEL_LIBRARY names /no/such/library.so" in done.stderr
+
+
+def test_a_bad_setting_is_named():
+    done = run("import jax; jax.devices()", JAX_PLATFORMS="tercel", TERCEL_NUM_THREADS="many")
+    assert done.returncode != 0
+    assert "TERCEL_NUM_THREADS" in done.stderr
+
+
+def test_a_bad_setting_does_not_break_others():
+    done = run("import jax; print(jax.jit(lambda x: x + 1)(1))", JAX_PLATFORMS=None,
+               TERCEL_NUM_THREADS="many")
+    assert done.returncode == 0 and done.stdout.strip() == "2", done.stderr
+
+
+def test_options_from_python():
+    done = run("import tercel, jax; tercel.set_options(num_devices=3); "
+               "print(len(jax.devices()))", JAX_PLATFORMS="tercel")
+    assert done.returncode == 0 and done.stdout.strip() == "3", done.stderr
+
+
+def test_an_unknown_option_is_named():
+    done = run("import tercel, jax; tercel.set_options(no_such=3); jax.devices()",
+               JAX_PLATFORMS="tercel")
+    assert done.returncode != 0 and "no_such" in done.stderr
