@@ -10,7 +10,6 @@
 #include "compiler/passes/monoid.h"
 #include "compiler/passes/passes.h"
 #include "compiler/passes/rules.h"
-#include "compiler/passes/uses.h"
 
 namespace tercel::passes {
 using namespace ir;
@@ -128,7 +127,7 @@ bool addsUpExactly(DType t, int64_t n) {
 
 class Algebra : public Rewriter {
  public:
-  explicit Algebra(Module& module) : Rewriter(module), uses_(module) {}
+  explicit Algebra(Module& module) : Rewriter(module) { countUses(); }
 
  protected:
   void enterRegion(RegionId id, OpId) override { regions_.push_back(id); }
@@ -166,7 +165,7 @@ class Algebra : public Rewriter {
   // One use, and made in this region: work never moves into a loop.
   bool isReadOnlyHere(Value v) {
     OpId made_by = module().value(v).def;
-    return made_by.valid() && home_[made_by.index] == regions_.back() && uses_.count(v) == 1;
+    return made_by.valid() && home_[made_by.index] == regions_.back() && otherUses(v) == 0;
   }
 
   // A reduction over dimensions that a broadcast added: once, and then as often as they are long.
@@ -247,7 +246,6 @@ class Algebra : public Rewriter {
     return true;
   }
 
-  Uses uses_;
   std::vector<RegionId> regions_;  // those around the op being visited, innermost last
   std::vector<RegionId> home_;     // by op: the region it was visited in
 };

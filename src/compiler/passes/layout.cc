@@ -9,7 +9,6 @@
 #include "compiler/passes/layout_rules.h"
 #include "compiler/passes/passes.h"
 #include "compiler/passes/rules.h"
-#include "compiler/passes/uses.h"
 
 namespace tercel::passes {
 using namespace ir;
@@ -24,7 +23,7 @@ bool movesThrough(const Rewriter& rw, const Op& op) {
 
 class Layout : public Rewriter {
  public:
-  explicit Layout(Module& module) : Rewriter(module), uses_(module) {}
+  explicit Layout(Module& module) : Rewriter(module) { countUses(); }
 
  protected:
   bool visit(OpId id) override {
@@ -50,7 +49,7 @@ class Layout : public Rewriter {
       case OpKind::dot_general_:
         return layoutOfDot(*this, op);
       case OpKind::transpose_:
-        return transposedProduct(*this, op, uses_);
+        return transposedProduct(*this, op);
       default:
         return {};
     }
@@ -78,7 +77,7 @@ class Layout : public Rewriter {
     for (Value v : op.operands) {
       const Op* made_by = def(v);
       if (splatOf(*this, v) || (made_by && made_by->kind == OpKind::broadcast_in_dim_)) continue;
-      if (!made_by || made_by->kind != OpKind::transpose_ || uses_.count(v) != usesIn(op, v))
+      if (!made_by || made_by->kind != OpKind::transpose_ || otherUses(v) != 0)
         return {};
       if (!first) first = made_by;
       if (made_by->attrs != first->attrs) return {};
@@ -91,12 +90,6 @@ class Layout : public Rewriter {
     Shape result{shape(op.result()).dtype, shape(first->operand(0)).dims};
     return transpose(emit(op.kind, operands, result, Attrs(op.attrs)), permutation);
   }
-
-  static uint32_t usesIn(const Op& op, Value v) {
-    return static_cast<uint32_t>(std::ranges::count(op.operands, v));
-  }
-
-  Uses uses_;
 };
 
 }  // namespace

@@ -126,58 +126,13 @@ Value transposedDot(Rewriter& rw, const Op& transpose, const Op& dot) {
   return emitDot(rw, dot, rhs, lhs, rw.shape(transpose.result()).dims);
 }
 
-constexpr AttrKey kInputDims[] = {AttrKey::input_batch_dimension, AttrKey::input_feature_dimension};
-constexpr AttrKey kKernelDims[] = {AttrKey::kernel_input_feature_dimension,
-                                   AttrKey::kernel_output_feature_dimension};
-constexpr AttrKey kOutputDims[] = {AttrKey::output_batch_dimension,
-                                   AttrKey::output_feature_dimension};
-
-// Renames the dimensions that a convolution's attributes give: d becomes to[d].
-void renameDims(Attrs& attrs, std::span<const AttrKey> keys, AttrKey spatial, const Ints& to) {
-  for (auto& [key, attr] : attrs) {
-    if (key == spatial) attr = mapped(std::get<Ints>(attr), to);
-    if (std::ranges::find(keys, key) != keys.end()) attr = to[std::get<int64_t>(attr)];
-  }
-}
-
-// An attribute left out reads as 0, which a renaming would miss.
-bool namesAll(const Op& op, std::span<const AttrKey> keys) {
-  return std::ranges::all_of(keys, [&](AttrKey key) { return op.has(key); });
-}
-
-Value transposedConvolution(Rewriter& rw, const Op& transpose, const Op& convolution) {
-  if (!namesAll(convolution, kOutputDims)) return {};
-  Attrs attrs(convolution.attrs);
-  renameDims(attrs, kOutputDims, AttrKey::output_spatial_dimensions,
-             inverse(transpose.ints(AttrKey::permutation)));
-  return rw.emit(OpKind::convolution_, convolution.operands, rw.shape(transpose.result()),
-                 std::move(attrs));
-}
-
 }  // namespace
 
-Value layoutOfConvolution(Rewriter& rw, const Op& op) {
-  const Op* input = rw.def(op.operand(0), OpKind::transpose_);
-  const Op* kernel = rw.def(op.operand(1), OpKind::transpose_);
-  if ((!input && !kernel) || !namesAll(op, kInputDims) || !namesAll(op, kKernelDims)) return {};
-  Attrs attrs(op.attrs);
-  if (input)
-    renameDims(attrs, kInputDims, AttrKey::input_spatial_dimensions,
-               input->ints(AttrKey::permutation));
-  if (kernel)
-    renameDims(attrs, kKernelDims, AttrKey::kernel_spatial_dimensions,
-               kernel->ints(AttrKey::permutation));
-  Value x = input ? input->operand(0) : op.operand(0);
-  Value k = kernel ? kernel->operand(0) : op.operand(1);
-  return rw.emit(OpKind::convolution_, {x, k}, rw.shape(op.result()), std::move(attrs));
-}
-
-Value transposedProduct(Rewriter& rw, const Op& transpose, const Uses& uses) {
-  const Op* product = rw.def(transpose.operand(0));
-  if (!product || uses.count(transpose.operand(0)) != 1) return {};
-  if (product->kind == OpKind::dot_general_) return transposedDot(rw, transpose, *product);
-  if (product->kind == OpKind::convolution_) return transposedConvolution(rw, transpose, *product);
-  return {};
+Value transposedProduct(Rewriter& rw, const Op& transpose) {
+  Value v = transpose.operand(0);
+  if (const Op* dot = rw.def(v, OpKind::dot_general_))
+    return rw.otherUses(v) == 0 ? transposedDot(rw, transpose, *dot) : Value{};
+  return transposedConvolution(rw, transpose);
 }
 
 }  // namespace tercel::passes

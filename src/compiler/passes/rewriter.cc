@@ -30,6 +30,31 @@ void Rewriter::replace(Value old, Value by) {
   if (old.index >= forward_.size()) forward_.resize(module_.valueCount());
   forward_[old.index] = by;
   changed_ = true;
+  if (!counts_uses_ || old.index >= uses_.size()) return;
+  if (by.index >= uses_.size()) uses_.resize(module_.valueCount());
+  uses_[by.index] += std::exchange(uses_[old.index], 0);
+}
+
+void Rewriter::countUses() {
+  counts_uses_ = true;
+  uses_.assign(module_.valueCount(), 0);
+  for (const Function& f : module_.functions) countUsesIn(f.body);
+}
+
+void Rewriter::countUsesIn(RegionId id) {
+  for (OpId op : module_.region(id).ops) {
+    use(module_.op(op).operands, 1);
+    for (RegionId inner : module_.op(op).regions) countUsesIn(inner);
+  }
+  use(module_.region(id).results, 1);
+}
+
+void Rewriter::use(const Values& values, int32_t times) {
+  if (!counts_uses_) return;
+  for (Value v : values) {
+    if (v.index >= uses_.size()) uses_.resize(module_.valueCount());
+    uses_[v.index] += static_cast<uint32_t>(times);
+  }
 }
 
 void Rewriter::replaceAll(const Op& old, std::span<const Value> by) {
@@ -58,9 +83,11 @@ void Rewriter::step(OpId id) {
   LocId outer = std::exchange(loc_, module_.op(id).loc);
   remap(module_.op(id).operands);
   bool replaced = enter(id);
-  if (!replaced) {
+  if (replaced) {
+    use(module_.op(id).operands, -1);
+  } else {
     for (size_t i = 0; i < module_.op(id).regions.size(); ++i) walk(module_.op(id).regions[i], id);
-    replaced = visit(id);
+    replaced = visitUncounted(id);
   }
   if (replaced)
     changed_ = true;
@@ -69,12 +96,21 @@ void Rewriter::step(OpId id) {
   loc_ = outer;
 }
 
+// The op's own operands do not count while it may be replaced.
+bool Rewriter::visitUncounted(OpId id) {
+  use(module_.op(id).operands, -1);
+  if (visit(id)) return true;
+  use(module_.op(id).operands, 1);
+  return false;
+}
+
 bool Rewriter::place(OpId id) {
   changed_ = true;
   if (!module_.op(id).loc.valid()) module_.op(id).loc = loc_;
+  use(module_.op(id).operands, 1);
   if (depth_ < kMaxEmitDepth) {
     ++depth_;
-    bool replaced = visit(id);
+    bool replaced = visitUncounted(id);
     --depth_;
     if (replaced) return false;
   }

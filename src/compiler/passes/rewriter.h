@@ -63,8 +63,12 @@ class Rewriter {
   // what it returned. The region must not be used again.
   ir::Values inlineRegion(ir::RegionId region, std::span<const ir::Value> args);
   void setChanged() { changed_ = true; }
+  // How many operands and region results read v, those of the ops being visited left out; an upper
+  // bound, as ops may have become dead on the way. Only after countUses().
+  uint32_t otherUses(ir::Value v) const { return v.index < uses_.size() ? uses_[v.index] : 0; }
 
  protected:
+  void countUses();
   // Before the regions of the op are walked. True: its results are replaced, drop it.
   virtual bool enter(ir::OpId) { return false; }
   // After them. True: its results are replaced, drop it.
@@ -77,9 +81,14 @@ class Rewriter {
   void walk(ir::RegionId region, ir::OpId owner);
   void step(ir::OpId id);
   void remap(ir::Values& values);
+  bool visitUncounted(ir::OpId id);
+  void countUsesIn(ir::RegionId region);
+  void use(const ir::Values& values, int32_t times);
 
   ir::Module& module_;
   std::vector<ir::Value> forward_;  // by value index; invalid or out of range: itself
+  std::vector<uint32_t> uses_;      // by value index
+  bool counts_uses_ = false;
   std::vector<ir::OpId>* out_ = nullptr;
   ir::LocId loc_;
   int depth_ = 0;
