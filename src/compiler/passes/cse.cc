@@ -77,8 +77,8 @@ class Cse : public Rewriter {
   uint64_t keyOf(const Op& op) {
     uint64_t h = structuralHash(module(), op);
     if (commutes(op.kind)) {
-      auto [low, high] = std::minmax(op.operand(0).index, op.operand(1).index);
-      return combine(combine(h, low), high);
+      uint32_t a = op.operand(0).index, b = op.operand(1).index;
+      return combine(combine(h, std::min(a, b)), std::max(a, b));
     }
     for (Value v : op.operands) h = combine(h, v.index);
     return h;
