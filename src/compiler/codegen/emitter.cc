@@ -18,9 +18,12 @@ bool streams(const kernel::Kernel& kernel) {
   return false;
 }
 
-// Buffers of one parameter are one piece of memory, read as different types.
-std::string scopeName(const kernel::Buffer& buffer) {
-  return buffer.param >= 0 ? cat('p', buffer.param) : cat('s', buffer.scratch_offset);
+// One name for each piece of memory: buffers of one parameter, read as different types, are one
+// piece, and so are buffers that may overlap.
+std::string scopeName(const kernel::Kernel& kernel, size_t buffer) {
+  const kernel::Buffer& b = kernel.buffers[buffer];
+  if (b.alias_of >= 0) return scopeName(kernel, static_cast<size_t>(b.alias_of));
+  return b.param >= 0 ? cat('p', b.param) : cat('s', b.scratch_offset);
 }
 
 }  // namespace
@@ -73,9 +76,10 @@ void Emitter::loadBuffers() {
   llvm::MDNode* nothing = llvm::MDNode::get(context, {});
   llvm::MDNode* domain = llvm::MDNode::get(context, llvm::MDString::get(context, "tercel"));
   std::vector<llvm::Metadata*> scopes;
-  for (const kernel::Buffer& buffer : kernel_.buffers) {
+  for (size_t i = 0; i < kernel_.buffers.size(); ++i) {
+    const kernel::Buffer& buffer = kernel_.buffers[i];
     llvm::MDNode* scope =
-        llvm::MDNode::get(context, {llvm::MDString::get(context, scopeName(buffer)), domain});
+        llvm::MDNode::get(context, {llvm::MDString::get(context, scopeName(kernel_, i)), domain});
     scopes.push_back(scope);
     own_scope_.push_back(llvm::MDNode::get(context, scope));
     if (buffer.param < 0) {
@@ -92,14 +96,37 @@ void Emitter::loadBuffers() {
   }
   for (size_t i = 0; i < scopes.size(); ++i) {
     llvm::SmallVector<llvm::Metadata*, 8> written;
-    for (size_t j = 0; j < scopes.size(); ++j)
-      if (!kernel_.buffers[j].read_only && scopes[j] != scopes[i]) written.push_back(scopes[j]);
+    bool invariant = true;
+    for (size_t j = 0; j < scopes.size(); ++j) {
+      if (kernel_.buffers[j].read_only) continue;
+      if (scopes[j] == scopes[i]) invariant = false;
+      else if (!llvm::is_contained(written, scopes[j])) written.push_back(scopes[j]);
+    }
     other_scopes_.push_back(llvm::MDNode::get(context, written));
+    invariant_.push_back(invariant);
   }
 }
 
 void Emitter::emitBlock(BlockId id) {
-  for (kernel::InstId inst : kernel_.blocks[id].insts) emitInst(kernel_.insts[inst]);
+  for (kernel::InstId i : kernel_.blocks[id].insts) {
+    const Inst& inst = kernel_.insts[i];
+    bool hoisted = !inst.results.empty() && value(inst.results[0]);
+    if (!hoisted) emitInst(inst);
+  }
+}
+
+// Emits what the block, a loop's body, computes anew in each trip: loads that the builder could not
+// move out of a loop that may run no trip, and what depends on them alone.
+void Emitter::hoist(const kernel::Block& block) {
+  for (kernel::InstId id : block.insts) {
+    const Inst& inst = kernel_.insts[id];
+    if (inst.results.empty() || instClass(inst.op) == InstClass::control) continue;
+    bool loads = instClass(inst.op) == InstClass::memory;
+    if (loads && !invariant_[static_cast<size_t>(inst.imm)]) continue;
+    bool known = true;
+    for (V v : inst.operands) known &= value(v) != nullptr;
+    if (known) emitInst(inst);
+  }
 }
 
 void Emitter::emitInst(const Inst& inst) {
@@ -119,19 +146,13 @@ llvm::PHINode* Emitter::phi(V v) {
   return node;
 }
 
-bool Emitter::runsAtLeastOnce(const Inst& loop) const {
-  const Inst* lo = kernel_.def(loop.operands[0]);
-  const Inst* hi = kernel_.def(loop.operands[1]);
-  return lo && hi && lo->op == Opcode::constant && hi->op == Opcode::constant && lo->imm < hi->imm;
-}
-
 // The rotated form LLVM's loop passes want: guard, preheader, body, exit of its own, join.
 void Emitter::emitFor(const Inst& inst) {
   const kernel::Block& block = kernel_.blocks[inst.blocks[0]];
   Value *lo = operand(inst, 0), *hi = operand(inst, 1);
   llvm::BasicBlock* before = ir_.GetInsertBlock();
   llvm::BasicBlock* preheader = before;
-  bool guarded = !runsAtLeastOnce(inst);
+  bool guarded = !kernel::runsAtLeastOnce(kernel_, inst.operands[0], inst.operands[1]);
   if (guarded) preheader = newBlock("preheader");
   llvm::BasicBlock* body = newBlock("for");
   llvm::BasicBlock* join = nullptr;
@@ -140,6 +161,7 @@ void Emitter::emitFor(const Inst& inst) {
     ir_.CreateCondBr(ir_.CreateICmpSLT(lo, hi), preheader, join);
     ir_.SetInsertPoint(preheader);
   }
+  hoist(block);
   ir_.CreateBr(body);
 
   ir_.SetInsertPoint(body);

@@ -25,11 +25,11 @@ class Emitter {
   void declareFunction();
   void loadBuffers();
   void emitBlock(kernel::BlockId id);
+  void hoist(const kernel::Block& block);
   void emitInst(const Inst& inst);
   void emitFor(const Inst& inst);
   void emitWhile(const Inst& inst);
   void emitIf(const Inst& inst);
-  bool runsAtLeastOnce(const Inst& for_loop) const;
   llvm::PHINode* phi(V v);
   llvm::BasicBlock* newBlock(const char* name);
 
@@ -100,6 +100,7 @@ class Emitter {
   std::vector<Value*> values_;   // by V
   std::vector<Value*> buffers_;  // base pointer of each buffer
   std::vector<llvm::MDNode*> own_scope_, other_scopes_;  // of each buffer
+  std::vector<bool> invariant_;  // nothing writes this buffer or one that overlaps it
   Value* spare_slot_ = nullptr;
 };
 

@@ -32,7 +32,7 @@ I* Emitter::annotate(I* access, const Inst& inst) {
   access->setMetadata(llvm::LLVMContext::MD_alias_scope, own_scope_[buffer]);
   if (other_scopes_[buffer]->getNumOperands())
     access->setMetadata(llvm::LLVMContext::MD_noalias, other_scopes_[buffer]);
-  if (kernel_.buffers[buffer].read_only)
+  if (invariant_[buffer])
     access->setMetadata(llvm::LLVMContext::MD_invariant_load,
                         llvm::MDNode::get(module_.getContext(), {}));
   return access;

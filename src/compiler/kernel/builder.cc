@@ -89,8 +89,8 @@ V Builder::addValue(Type type, BlockId block, InstId def) {
 
 V Builder::emit(Inst inst, BlockId block) {
   InstId id = static_cast<InstId>(kernel_.insts.size());
-  V result = addValue(inst.type, block, id);
-  inst.results.push_back(result);
+  V result;
+  if (hasResult(inst.op)) inst.results.push_back(result = addValue(inst.type, block, id));
   kernel_.insts.push_back(std::move(inst));
   kernel_.blocks[block].insts.push_back(id);
   return result;
@@ -111,16 +111,25 @@ BlockId Builder::home(const Inst& inst) const {
 
 V Builder::share(Inst inst) {
   BlockId block = home(inst);
-  uint64_t hash = mix(hashOf(inst), block);
-  auto [first, last] = shared_.equal_range(hash);
+  uint64_t hash = hashOf(inst);
+  // A load in its guarded home may have an equal one further out.
+  for (BlockId at = block;; at = kernel_.blocks[at].parent) {
+    if (V found = findShared(inst, hash, at); found.valid()) return found;
+    if (at == 0 || instClass(inst.op) == InstClass::pure) break;
+  }
+  V result = emit(std::move(inst), block);
+  shared_.emplace(mix(hash, block), kernel_.values[result.index].def);
+  return result;
+}
+
+V Builder::findShared(const Inst& inst, uint64_t hash, BlockId block) const {
+  auto [first, last] = shared_.equal_range(mix(hash, block));
   for (; first != last; ++first) {
     const Inst& other = kernel_.insts[first->second];
     if (sameInst(other, inst) && kernel_.values[other.results[0].index].block == block)
       return other.results[0];
   }
-  V result = emit(std::move(inst), block);
-  shared_.emplace(hash, kernel_.values[result.index].def);
-  return result;
+  return {};
 }
 
 bool Builder::isConstant(V v, uint64_t* bits) const {
@@ -359,7 +368,7 @@ Builder::Values Builder::forLoop(V lo, V hi, int64_t step, std::span<const V> ca
   for (V v : carried) types.push_back(type(v));
   Inst inst{.op = Opcode::for_, .operands = {lo, hi}, .imm = step};
   for (V v : carried) inst.operands.push_back(v);
-  BlockId block = openBlock(types, false);
+  BlockId block = openBlock(types, !runsAtLeastOnce(kernel_, lo, hi));
   inst.blocks.push_back(block);
   SmallVector<V, 2> args = kernel_.blocks[block].args;
   closeBlock(body(args[0], std::span<const V>(args).subspan(1)));
@@ -395,6 +404,8 @@ Builder::Values Builder::whileLoop(std::span<const V> carried,
 
 Builder::Values Builder::ifElse(V condition, const std::function<Values()>& then_body,
                                 const std::function<Values()>& else_body) {
+  uint64_t known;
+  if (isConstant(condition, &known)) return known ? then_body() : else_body();
   Inst inst{.op = Opcode::if_, .operands = {condition}};
   SmallVector<Type, 8> types;
   for (const auto* body : {&then_body, &else_body}) {

@@ -1,6 +1,7 @@
 // Builds a Kernel. Pure instructions are folded, shared within their scope, and placed in the
 // outermost block where their operands exist: loop-invariant code never enters a loop. Loads of
-// read-only buffers are shared and moved likewise (not out of an `if` or a guarded block).
+// read-only buffers are shared and moved likewise, but not out of a block that may not run (codegen
+// moves them in front of such a loop, behind the test whether it runs).
 #pragma once
 #include <functional>
 #include <span>
@@ -77,6 +78,7 @@ class Builder {
  private:
   V emit(Inst inst, BlockId block);
   V share(Inst inst);  // an equal earlier instruction's value, or a new one in its home block
+  V findShared(const Inst& inst, uint64_t hash, BlockId block) const;
   V fold(const Inst& inst);
   BlockId home(const Inst& inst) const;
   BlockId openBlock(std::span<const Type> args, bool guarded);

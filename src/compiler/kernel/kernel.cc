@@ -29,6 +29,15 @@ std::string_view opcodeName(Opcode op) {
 }
 int opcodeOperands(Opcode op) { return kRows[static_cast<size_t>(op)].operands; }
 InstClass instClass(Opcode op) { return kRows[static_cast<size_t>(op)].cls; }
+bool hasResult(Opcode op) {
+  switch (op) {
+    case Opcode::store: case Opcode::store_masked: case Opcode::store_streaming:
+    case Opcode::scatter: case Opcode::prefetch:
+      return false;
+    default:
+      return instClass(op) != InstClass::control;
+  }
+}
 std::string_view scalarName(Scalar s) { return kScalars[static_cast<size_t>(s)]; }
 int bitWidth(Scalar s) { return kWidths[static_cast<size_t>(s)]; }
 int64_t byteSize(Scalar s) { return s == Scalar::i1 ? 1 : bitWidth(s) / 8; }
@@ -37,6 +46,12 @@ std::string_view predicateName(Predicate p) { return kPredicates[static_cast<siz
 std::string toString(Type type) {
   return type.isVector() ? cat(scalarName(type.scalar), 'x', int{type.lanes})
                          : std::string(scalarName(type.scalar));
+}
+
+bool runsAtLeastOnce(const Kernel& kernel, V lo, V hi) {
+  const Inst *first = kernel.def(lo), *last = kernel.def(hi);
+  return first && last && first->op == Opcode::constant && last->op == Opcode::constant &&
+         first->imm < last->imm;
 }
 
 }  // namespace tercel::kernel

@@ -24,6 +24,7 @@ enum class InstClass : uint8_t { pure, memory, control };
 std::string_view opcodeName(Opcode op);  // without the trailing underscore
 int opcodeOperands(Opcode op);
 InstClass instClass(Opcode op);
+bool hasResult(Opcode op);  // one value; instructions that hold blocks have any number
 
 enum class Scalar : uint8_t { i1, i8, i16, i32, i64, f16, bf16, f32, f64 };
 std::string_view scalarName(Scalar s);
@@ -81,7 +82,7 @@ struct Inst {
 struct Block {
   BlockId parent = 0;  // block that holds the instruction that holds this block
   uint32_t depth = 0;
-  bool guarded = false;  // may not run (if, while): loads must not move out of it
+  bool guarded = false;  // may not run (if, while, for of unknown trips): loads stay in it
   SmallVector<V, 2> args;
   std::vector<InstId> insts;
   SmallVector<V, 2> yields;
@@ -110,5 +111,8 @@ struct Kernel {
   }
   Type type(V v) const { return values[v.index].type; }
 };
+
+// Whether a `for` from lo to hi is known to run.
+bool runsAtLeastOnce(const Kernel& kernel, V lo, V hi);
 
 }  // namespace tercel::kernel

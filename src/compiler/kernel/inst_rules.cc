@@ -1,0 +1,145 @@
+#include "compiler/kernel/inst_rules.h"
+
+#include "core/status.h"
+
+namespace tercel::kernel {
+namespace {
+
+class Rules {
+ public:
+  Rules(const Kernel& kernel, const Inst& inst)
+      : kernel_(kernel), inst_(inst), op_(inst.op), result_(inst.type) {}
+
+  std::string check() {
+    if (op_ != Opcode::prefetch && result_.lanes == 0) return "a type without lanes";
+    if (instClass(op_) == InstClass::memory) return checkMemory();
+    if (op_ >= Opcode::iadd && op_ <= Opcode::icmp) return checkInteger();
+    if (op_ >= Opcode::fadd && op_ <= Opcode::fcmp) return checkFloat();
+    if (op_ >= Opcode::zext && op_ <= Opcode::bitcast) return checkConversion();
+    return checkMovement();
+  }
+
+ private:
+  Type operand(size_t i) const { return kernel_.type(inst_.operands[i]); }
+
+  std::string wants(size_t i, Type type) const {
+    if (operand(i) == type) return {};
+    return cat("operand ", i, " is ", toString(operand(i)), ", not ", toString(type));
+  }
+  std::string allAre(Type type, size_t first = 0) const {
+    for (size_t i = first; i < inst_.operands.size(); ++i)
+      if (std::string problem = wants(i, type); !problem.empty()) return problem;
+    return {};
+  }
+
+  std::string checkComparison(Predicate first, Predicate last) const {
+    if (inst_.imm < static_cast<int64_t>(first) || inst_.imm > static_cast<int64_t>(last))
+      return "a predicate of the other kind of numbers";
+    if (result_ != operand(0).with(Scalar::i1)) return "the result is i1 with the operands' lanes";
+    return wants(1, operand(0));
+  }
+
+  std::string checkInteger() const {
+    if (isFloat(operand(0).scalar)) return "integers wanted";
+    if (op_ == Opcode::icmp) return checkComparison(Predicate::eq, Predicate::uge);
+    bool bitwise = op_ == Opcode::and_ || op_ == Opcode::or_ || op_ == Opcode::xor_;
+    if (result_.scalar == Scalar::i1 && !bitwise) return "arithmetic on i1";
+    return allAre(result_);
+  }
+
+  // f16 and bf16 are only moved, negated and converted.
+  std::string checkFloat() const {
+    Scalar s = operand(0).scalar;
+    if (!isFloat(s)) return "floats wanted";
+    bool sign_only = op_ == Opcode::fneg || op_ == Opcode::fabs;
+    if (bitWidth(s) == 16 && !sign_only) return cat("arithmetic on ", scalarName(s));
+    if (op_ == Opcode::fcmp) return checkComparison(Predicate::oeq, Predicate::fuge);
+    return allAre(result_);
+  }
+
+  std::string checkConversion() const {
+    Scalar from = operand(0).scalar, to = result_.scalar;
+    if (operand(0).lanes != result_.lanes) return "lanes differ";
+    int change = bitWidth(to) - bitWidth(from);
+    bool integers = !isFloat(from) && !isFloat(to), floats = isFloat(from) && isFloat(to);
+    auto number = [](Scalar s) { return s == Scalar::f32 || s == Scalar::f64; };
+    bool right = false;
+    switch (op_) {
+      case Opcode::zext: case Opcode::sext: right = integers && change > 0; break;
+      case Opcode::itrunc: right = integers && change < 0; break;
+      case Opcode::fpext: right = floats && change > 0; break;
+      case Opcode::fptrunc: right = floats && change < 0; break;
+      case Opcode::sitofp: case Opcode::uitofp: right = !isFloat(from) && number(to); break;
+      case Opcode::fptosi: case Opcode::fptoui:
+        right = number(from) && !isFloat(to) && to != Scalar::i1;
+        break;
+      default: right = change == 0;
+    }
+    return right ? "" : cat("no conversion from ", scalarName(from), " to ", scalarName(to));
+  }
+
+  std::string checkMovement() const {
+    switch (op_) {
+      case Opcode::constant: {
+        int width = bitWidth(result_.scalar);
+        bool fits = width == 64 || static_cast<uint64_t>(inst_.imm) >> width == 0;
+        return fits ? "" : "more bits than the type has";
+      }
+      case Opcode::splat:
+        return result_.isVector() ? wants(0, {result_.scalar, 1}) : "splat to a scalar";
+      case Opcode::lane_ids:
+        return isFloat(result_.scalar) || result_.scalar == Scalar::i1 ? "integers wanted" : "";
+      case Opcode::extract:
+        if (result_ != Type{operand(0).scalar, 1}) return "the result is one lane of the operand";
+        return inst_.imm >= 0 && inst_.imm < operand(0).lanes ? "" : "no such lane";
+      case Opcode::shuffle: return checkShuffle();
+      default: return checkSelect();
+    }
+  }
+
+  std::string checkShuffle() const {
+    if (operand(0).scalar != result_.scalar) return "the result has another scalar type";
+    if (inst_.list.size() != result_.lanes) return "not one lane number for each result lane";
+    for (int16_t lane : inst_.list)
+      if (lane < -1 || lane >= 2 * operand(0).lanes) return "no such lane";
+    return wants(1, operand(0));
+  }
+
+  std::string checkSelect() const {
+    if (operand(0) != Type{Scalar::i1, 1} && operand(0) != result_.with(Scalar::i1))
+      return "the condition is i1 or as many i1 as the result has lanes";
+    return allAre(result_, 1);
+  }
+
+  std::string checkMemory() const {
+    const Buffer& buffer = kernel_.buffers[static_cast<size_t>(inst_.imm)];
+    bool indexed = op_ == Opcode::gather || op_ == Opcode::scatter;
+    Type index{Scalar::i64, indexed ? result_.lanes : uint16_t{1}};
+    if (std::string problem = wants(0, index); !problem.empty()) return problem;
+    if (op_ == Opcode::prefetch) return {};
+    if (result_.scalar != buffer.element)
+      return cat("the buffer holds ", scalarName(buffer.element));
+    Type mask = result_.with(Scalar::i1);
+    switch (op_) {
+      case Opcode::load: return {};
+      case Opcode::load_masked: case Opcode::gather: return wants(1, mask);
+      default: break;
+    }
+    if (buffer.read_only) return "the buffer is read only";
+    if (std::string problem = wants(1, result_); !problem.empty()) return problem;
+    return inst_.operands.size() == 3 ? wants(2, mask) : "";
+  }
+
+  const Kernel& kernel_;
+  const Inst& inst_;
+  Opcode op_;
+  Type result_;
+};
+
+}  // namespace
+
+std::string checkInst(const Kernel& kernel, const Inst& inst) {
+  return Rules(kernel, inst).check();
+}
+
+}  // namespace tercel::kernel

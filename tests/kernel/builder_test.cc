@@ -1,0 +1,178 @@
+// Sharing, hoisting and folding, seen on the text.
+#include "compiler/kernel/builder.h"
+
+#include <gtest/gtest.h>
+
+#include "compiler/kernel/text.h"
+#include "compiler/kernel/verifier.h"
+
+namespace tercel::kernel {
+namespace {
+
+using Values = Builder::Values;
+
+// The text of the body, each line's result numbers as printed.
+std::string bodyOf(const Kernel& kernel) {
+  EXPECT_TRUE(verify(kernel).ok()) << verify(kernel).message() << print(kernel);
+  std::string text = print(kernel);
+  size_t from = text.find('\n') + 1;
+  for (size_t i = 0; i < kernel.buffers.size(); ++i) from = text.find('\n', from) + 1;
+  return text.substr(from, text.size() - from - 2);
+}
+
+struct Fixture : testing::Test {
+  Kernel kernel{.name = "k"};
+  Builder b{kernel};
+  V begin = b.taskBegin(), end = b.taskEnd();
+};
+using Share = Fixture;
+using Hoist = Fixture;
+using Fold = Fixture;
+using Loop = Fixture;
+
+TEST_F(Share, EqualInstructionsAreOne) {
+  V sum = b.iadd(begin, end);
+  EXPECT_EQ(b.iadd(end, begin), sum);
+  EXPECT_NE(b.isub(end, begin), b.isub(begin, end));
+  EXPECT_NE(b.compare(Opcode::icmp, Predicate::slt, begin, end),
+            b.compare(Opcode::icmp, Predicate::sle, begin, end));
+}
+
+TEST_F(Share, InnerBlocksUseOuterValues) {
+  V outer = b.imul(begin, end);
+  b.forLoop(begin, end, 1, [&](V) { EXPECT_EQ(b.imul(begin, end), outer); });
+}
+
+TEST_F(Share, SiblingsDoNotUseEachOther) {
+  auto x = b.addParam(Scalar::i64, true), out = b.addParam(Scalar::i64, false);
+  for (int n = 0; n < 2; ++n)
+    b.forLoop(begin, end, 1, [&](V i) { b.store(out, i, b.iadd(b.load(x, i, 1), i)); });
+  EXPECT_EQ(bodyOf(kernel),
+            "  for %2 = %0 to %1 step 1 {\n"
+            "    %3 = load #0[%2] : i64\n"
+            "    %4 = iadd %2, %3 : i64\n"
+            "    store #1[%2], %4 : i64\n"
+            "  }\n"
+            "  for %5 = %0 to %1 step 1 {\n"
+            "    %6 = load #0[%5] : i64\n"
+            "    %7 = iadd %5, %6 : i64\n"
+            "    store #1[%5], %7 : i64\n"
+            "  }\n");
+}
+
+TEST_F(Share, LoadsOfWrittenBuffersAreNotShared) {
+  auto x = b.addParam(Scalar::i64, false);
+  EXPECT_NE(b.load(x, begin, 1), b.load(x, begin, 1));
+}
+
+TEST_F(Share, LoadsOfReadOnlyBuffersAreSharedAlsoWithOuterBlocks) {
+  auto x = b.addParam(Scalar::i64, true);
+  V outer = b.load(x, begin, 1);
+  EXPECT_EQ(b.load(x, begin, 1), outer);
+  EXPECT_NE(b.load(x, begin, 1, 1), outer);
+  EXPECT_NE(b.load(x, begin, 2), outer);
+  V condition = b.compare(Opcode::icmp, Predicate::slt, begin, end);
+  b.ifThen(condition, [&] { EXPECT_EQ(b.load(x, begin, 1), outer); });
+}
+
+TEST_F(Hoist, InvariantsLeaveLoops) {
+  auto x = b.addParam(Scalar::i64, true), out = b.addParam(Scalar::i64, false);
+  V zero = b.index(0), eight = b.index(8);
+  b.forLoop(zero, eight, 1, [&](V i) {
+    b.forLoop(zero, b.index(4), 1, [&](V j) {
+      V row = b.imul(i, b.index(4));
+      V scale = b.load(x, end, 1);
+      V product = b.imul(scale, b.load(x, row, 1));
+      b.store(out, b.iadd(row, j), product);
+    });
+  });
+  EXPECT_EQ(bodyOf(kernel),
+            "  %2 = constant 0 : i64\n"
+            "  %3 = constant 8 : i64\n"
+            "  %4 = constant 4 : i64\n"
+            "  %5 = load #0[%1] : i64\n"
+            "  for %6 = %2 to %3 step 1 {\n"
+            "    %7 = imul %6, %4 : i64\n"
+            "    %8 = load #0[%7] : i64\n"
+            "    %9 = imul %5, %8 : i64\n"
+            "    for %10 = %2 to %4 step 1 {\n"
+            "      %11 = iadd %10, %7 : i64\n"
+            "      store #1[%11], %9 : i64\n"
+            "    }\n"
+            "  }\n");
+}
+
+TEST_F(Hoist, LoadsStayUnderTheirGuard) {
+  auto x = b.addParam(Scalar::i64, true), out = b.addParam(Scalar::i64, false);
+  V condition = b.compare(Opcode::icmp, Predicate::slt, begin, end);
+  b.ifThen(condition, [&] {
+    V zero = b.index(0);
+    b.forLoop(zero, b.index(8), 1, [&](V i) { b.store(out, i, b.load(x, begin, 1)); });
+  });
+  EXPECT_EQ(bodyOf(kernel),
+            "  %2 = icmp slt %0, %1 : i1\n"
+            "  %3 = constant 0 : i64\n"
+            "  %4 = constant 8 : i64\n"
+            "  if %2 {\n"
+            "    %5 = load #0[%0] : i64\n"
+            "    for %6 = %3 to %4 step 1 {\n"
+            "      store #1[%6], %5 : i64\n"
+            "    }\n"
+            "  }\n");
+}
+
+// A loop that may run no trip guards its body like an `if`.
+TEST_F(Hoist, LoadsStayInLoopsThatMayNotRun) {
+  auto x = b.addParam(Scalar::i64, true), out = b.addParam(Scalar::i64, false);
+  V bound = b.load(x, begin, 1);
+  b.forLoop(b.index(0), bound, 1, [&](V i) { b.store(out, i, b.load(x, end, 1)); });
+  EXPECT_EQ(bodyOf(kernel),
+            "  %2 = load #0[%0] : i64\n"
+            "  %3 = constant 0 : i64\n"
+            "  for %4 = %3 to %2 step 1 {\n"
+            "    %5 = load #0[%1] : i64\n"
+            "    store #1[%4], %5 : i64\n"
+            "  }\n");
+}
+
+TEST_F(Fold, IntegerConstants) {
+  Type i8{Scalar::i8, 4};
+  auto expect = [&](V v, int64_t value) { EXPECT_EQ(v, b.integer(b.type(v), value)); };
+  expect(b.iadd(b.integer(i8, 100), b.integer(i8, 100)), -56);
+  expect(b.imul(b.integer(i8, 16), b.integer(i8, 17)), 16);
+  expect(b.binary(Opcode::smin, b.integer(i8, -1), b.integer(i8, 1)), -1);
+  expect(b.binary(Opcode::smax, b.integer(i8, -1), b.integer(i8, 1)), 1);
+  expect(b.binary(Opcode::udiv, b.integer(i8, -1), b.integer(i8, 2)), 127);
+  expect(b.cast(Opcode::sext, b.integer(i8, -3), Scalar::i64), -3);
+  expect(b.cast(Opcode::zext, b.integer(i8, -3), Scalar::i64), 253);
+  EXPECT_EQ(b.iadd(begin, b.index(0)), begin);
+  EXPECT_EQ(b.imul(b.index(1), begin), begin);
+  EXPECT_EQ(b.imul(begin, b.index(0)), b.index(0));
+  EXPECT_EQ(b.binary(Opcode::and_, begin, b.index(-1)), begin);
+  EXPECT_EQ(b.isub(begin, b.index(0)), begin);
+  EXPECT_NE(b.isub(b.index(0), begin), begin);
+}
+
+TEST_F(Fold, FloatsAreLeftAlone) {
+  auto x = b.addParam(Scalar::f32, true);
+  V v = b.load(x, begin, 1);
+  EXPECT_NE(b.fadd(v, b.number({Scalar::f32, 1}, 0.0)), v);  // -0 + 0 is 0
+  EXPECT_NE(b.fmul(v, b.number({Scalar::f32, 1}, 0.0)), b.number({Scalar::f32, 1}, 0.0));
+}
+
+TEST_F(Fold, SelectsOfAKnownCondition) {
+  V yes = b.constant({Scalar::i1, 1}, 1), no = b.constant({Scalar::i1, 1}, 0);
+  EXPECT_EQ(b.select(yes, begin, end), begin);
+  EXPECT_EQ(b.select(no, begin, end), end);
+  EXPECT_EQ(b.select(b.compare(Opcode::icmp, Predicate::eq, begin, end), end, end), end);
+}
+
+TEST_F(Loop, ShortLoopsAreInline) {
+  V init[] = {begin};
+  auto twice = [&](V i, std::span<const V> v) { return Values{b.iadd(v[0], i)}; };
+  EXPECT_EQ(b.forLoop(b.index(4), b.index(4), 1, init, twice)[0], begin);
+  EXPECT_EQ(b.forLoop(b.index(4), b.index(7), 4, init, twice)[0], b.iadd(begin, b.index(4)));
+}
+
+}  // namespace
+}  // namespace tercel::kernel

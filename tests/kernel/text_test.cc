@@ -1,0 +1,137 @@
+#include "compiler/kernel/text.h"
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+
+#include "compiler/kernel/builder.h"
+#include "compiler/kernel/verifier.h"
+
+namespace tercel::kernel {
+namespace {
+
+constexpr std::string_view kEverything = R"(kernel @"odd name"(%0, %1) {params = 3, scratch = 1088, tasks = 64, cost = 12.5} {
+  #0 = f32 param 0 read_only
+  #1 = f32 param 1 read_only align 4
+  #2 = f32 param 2 alias #0
+  #3 = i1 scratch 1024
+  %2 = constant -5 : i32
+  %3 = constant 0x7fc00000 : f32x16
+  %4 = constant 0.1 : f32x16
+  %5 = constant 1e-310 : f64
+  %6 = constant -0 : f16
+  %7 = constant 65504 : f16
+  %8 = constant 9.1835e-41 : bf16
+  %9 = constant 1 : i1x16
+  %10 = constant 0 : i64
+  %11, %12 = for %13 = %0 to %1 step 16 (%14 = %10, %15 = %4) {
+    %16 = load #0[%13] : f32x16
+    %17 = load_masked #1[%13 - 16], %9 : f32x16
+    %18 = fma %16, %17, %15 : f32x16
+    %19 = fcmp fult %18, %3 : i1x16
+    %20 = select %19, %18, %4 : f32x16
+    store #2[%13 + 32], %20 : f32x16
+    store_masked #2[%13], %20, %19 : f32x16
+    store_streaming #2[%13], %20 : f32x16
+    store #3[%10], %19 : i1x16
+    prefetch #0[%13 + 1024]
+    %21 = lane_ids : i64x16
+    %22 = gather #0[%21], %19 : f32x16
+    scatter #2[%21], %22, %9 : f32x16
+    %23 = extract %22, 3 : f32
+    %24 = splat %23 : f32x8
+    %25 = shuffle %16, %17 [0, -1, 31] : f32x3
+    %26 = icmp sle %14, %13 : i1
+    %27 = if %26 {
+      yield %13
+    } else {
+      yield %14
+    }
+    yield %27, %22
+  }
+  if %26 {
+    store #2[%10], %4 : f32x16
+  }
+  %28 = while (%29 = %11) {
+    %30 = icmp ne %29, %10 : i1
+    yield %30
+  } do (%31) {
+    %32 = iadd %31, %31 : i64
+    yield %32
+  }
+}
+)";
+
+TEST(Text, PrintsWhatItParsed) {
+  auto kernel = parse(kEverything);
+  ASSERT_TRUE(kernel.ok()) << kernel.status().message();
+  EXPECT_EQ(print(*kernel), kEverything);
+  EXPECT_EQ(kernel->name, "odd name");
+  EXPECT_EQ(kernel->tasks, 64);
+  EXPECT_EQ(kernel->cost, 12.5);
+  // %26 is used where it is not visible: parsing does not mind, verifying does.
+  Status status = verify(*kernel);
+  ASSERT_FALSE(status.ok());
+  EXPECT_NE(status.message().find("is not defined here"), std::string::npos) << status.message();
+}
+
+TEST(Text, NamesAreFreeAndCommentsAreSkipped) {
+  auto kernel = parse("kernel @k(%begin, %end) { // nothing\n%sum = iadd %begin, %end : i64 }");
+  ASSERT_TRUE(kernel.ok()) << kernel.status().message();
+  EXPECT_EQ(print(*kernel),
+            "kernel @k(%0, %1) {params = 0, scratch = 0, tasks = 1, cost = 0} {\n"
+            "  %2 = iadd %0, %1 : i64\n}\n");
+  EXPECT_TRUE(verify(*kernel).ok());
+}
+
+TEST(Text, EveryConstantSurvives) {
+  constexpr Scalar kScalars[] = {Scalar::i1,  Scalar::i8,   Scalar::i16, Scalar::i32, Scalar::i64,
+                                 Scalar::f16, Scalar::bf16, Scalar::f32, Scalar::f64};
+  for (Scalar s : kScalars) {
+    Kernel kernel{.name = "constants"};
+    Builder b(kernel);
+    uint64_t bits = 1;
+    for (int i = 0; i < 200; ++i) {
+      b.constant({s, 1}, bits >> (i % 3 * 20));
+      bits = bits * 6364136223846793005u + 1442695040888963407u;
+    }
+    for (double v : {0.0, -0.0, HUGE_VAL, -HUGE_VAL, double(NAN), 1e-320})
+      if (isFloat(s)) b.number({s, 1}, v);
+    auto again = parse(print(kernel));
+    ASSERT_TRUE(again.ok()) << again.status().message();
+    ASSERT_EQ(again->insts.size(), kernel.insts.size());
+    for (size_t i = 0; i < kernel.insts.size(); ++i)
+      EXPECT_EQ(again->insts[i].imm, kernel.insts[i].imm) << scalarName(s);
+  }
+}
+
+TEST(Text, ErrorsNameThePlace) {
+  auto error = [](std::string_view body) {
+    auto kernel = parse(cat("kernel @k(%0, %1) {params = 1} {\n#0 = f32 param 0\n", body, "}"));
+    return kernel.ok() ? "no error" : kernel.status().message();
+  };
+  EXPECT_EQ(error("%2 = frob %0 : i64"), "3:6: there is no instruction frob");
+  EXPECT_EQ(error("%2 = iadd %0, %9 : i64"), "3:15: there is no value %9");
+  EXPECT_EQ(error("%0 = iadd %0, %1 : i64"), "3:20: %0 is defined twice");
+  EXPECT_EQ(error("%2 = iadd %0, %1 : i65"), "3:20: there is no type i65");
+  EXPECT_EQ(error("%2 = iadd %0, %1 : i64x99999"), "3:20: there is no type i64x99999");
+  EXPECT_EQ(error("%2 = load #7[%0] : f32"), "3:12: there is no buffer #7");
+  EXPECT_EQ(error("%2 = icmp almost %0, %1 : i1"), "3:11: there is no predicate almost");
+  EXPECT_EQ(error("%2 = constant 1.5 : i32"), "3:21: '1.5' is no number");
+  EXPECT_EQ(error("%2 = constant 0x100 : i8"), "3:23: '0x100' is no constant of its type");
+  EXPECT_EQ(error("store #0[%0], %1"), "3:17: expected ':'");
+  EXPECT_EQ(error("%2 = prefetch #0[%1]"), "3:20: prefetch has 0 results, not 1");
+}
+
+TEST(Text, NoPrefixCrashesTheParser) {
+  for (size_t n = 0; n < kEverything.size() - 2; ++n) {
+    auto kernel = parse(kEverything.substr(0, n));
+    EXPECT_FALSE(kernel.ok()) << n;
+  }
+  std::string deep = "kernel @k(%0, %1) {";
+  for (int i = 0; i < 100000; ++i) deep += "if %0 {";
+  EXPECT_FALSE(parse(deep).ok());
+}
+
+}  // namespace
+}  // namespace tercel::kernel
