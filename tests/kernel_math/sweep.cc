@@ -137,6 +137,24 @@ const Function kFunctions[] = {
 #include "tests/kernel_math/functions.def"
 };
 
+#define BINARY(name, second)                                                        \
+  template <class B>                                                                \
+  [[gnu::flatten]] typename B::V name##Of(typename B::V x) {                        \
+    B b;                                                                            \
+    return name(b, x, b.constant(second));                                          \
+  }                                                                                 \
+  void time_##name() {                                                              \
+    using Wide = Avx512Builder<Avx512Double, true>;                                 \
+    double hooked = nanosecondsPerElement<float, __m512, name##Of<Hooked>>();       \
+    double plain = nanosecondsPerElement<float, __m512, name##Of<Plain>>();         \
+    double wide = nanosecondsPerElement<double, __m512d, name##Of<Wide>>();         \
+    std::printf("| `%s` | | | %.2f | %.2f | %.2f |\n", #name, hooked, plain, wide); \
+  }
+BINARY(atan2, 0.7)
+BINARY(power, 1.7)
+BINARY(remainder, 0.37)
+#undef BINARY
+
 }  // namespace
 }  // namespace tercel::math
 
@@ -147,4 +165,8 @@ int main(int argc, char** argv) {
     for (int i = 1 + all; i < argc; ++i) chosen |= std::string_view(argv[i]) == f.name;
     if (chosen) tercel::math::sweep(f, all);
   }
+  if (argc > 1 + all) return 0;
+  tercel::math::time_atan2();
+  tercel::math::time_power();
+  tercel::math::time_remainder();
 }

@@ -83,7 +83,7 @@ std::array<Bits<B>, 2> turns(Real<B> x) {
   return {m * window[0] + umulh(m, window[1]) + carry, mid};
 }
 
-// The reduction of |x| for any finite x that is not small.
+// The reduction of any finite x that is not small; r is NaN for infinite x.
 template <class B>
 AngleReduction<B> reduceLarge(Real<B> x) {
   using F = Format<B>;
@@ -102,7 +102,22 @@ AngleReduction<B> reduceLarge(Real<B> x) {
   Real<B> s = a + c;
   Real<B> t = c - (s - a);
   Real<B> r = fma(s, C::half_pi[0], fma(s, C::half_pi[1], t * C::half_pi[0]));
-  return {n, r};
+  Bits<B> minus = x.bits().ashr(w - 1);
+  return {(n ^ minus) - minus, xorSign(r, x) + (x - x)};
+}
+
+// f of x's reduction. A builder without `rarely` selects between the reductions, to evaluate f
+// once.
+template <class B, class F>
+Real<B> ofAngle(Real<B> x, F&& f) {
+  Mask<B> large = abs(x) > kSmallAngle<B>;
+  AngleReduction<B> small = reduceSmall(x);
+  if constexpr (requires { x.b->rarely(large.m, x.v, [&] { return x.v; }); }) {
+    return rarelyReal(large, f(small), [&] { return f(reduceLarge(x)); });
+  } else {
+    AngleReduction<B> any = reduceLarge(x);
+    return f(AngleReduction<B>{select(large, any.n, small.n), select(large, any.r, small.r)});
+  }
 }
 
 template <class B>
@@ -131,27 +146,20 @@ Real<B> tanReduced(AngleReduction<B> x) {
 }
 
 template <class B>
-AngleReduction<B> quarterTurnOn(AngleReduction<B> x) {
-  return {x.n + 1, x.r};
-}
-
-// x - x is 0 for finite x, NaN for infinite.
-template <class B>
 Real<B> sin(Real<B> x) {
-  return rarelyReal(abs(x) > kSmallAngle<B>, sinReduced(reduceSmall(x)),
-                    [&] { return xorSign(sinReduced(reduceLarge(x)), x) + (x - x); });
+  return ofAngle(x, [](AngleReduction<B> a) { return sinReduced(a); });
 }
 
 template <class B>
-Real<B> cos(Real<B> x) {
-  return rarelyReal(abs(x) > kSmallAngle<B>, sinReduced(quarterTurnOn(reduceSmall(x))),
-                    [&] { return sinReduced(quarterTurnOn(reduceLarge(x))) + (x - x); });
+Real<B> cos(Real<B> x) {  // the sine, a quarter turn on
+  return ofAngle(x, [](AngleReduction<B> a) {
+    return sinReduced(AngleReduction<B>{a.n + 1, a.r});
+  });
 }
 
 template <class B>
 Real<B> tan(Real<B> x) {
-  return rarelyReal(abs(x) > kSmallAngle<B>, tanReduced(reduceSmall(x)),
-                    [&] { return xorSign(tanReduced(reduceLarge(x)), x) + (x - x); });
+  return ofAngle(x, [](AngleReduction<B> a) { return tanReduced(a); });
 }
 
 template <MathBuilder B>
