@@ -1,10 +1,10 @@
 // math_sweep [function...]: every f32 input of each unary function through the AVX-512 builder,
 // with the optional hooks and without, against libmvec in f64; and the time of a call. Prints the
 // table of docs/math.md.
+#include <algorithm>
 #include <chrono>
 #include <cstdint>
 #include <cstdio>
-#include <cstring>
 #include <string_view>
 #include <vector>
 
@@ -92,11 +92,12 @@ template <class T, class V, V (*f)(V)>
   return best / count;
 }
 
-void sweep(const Function& f, bool all) {
+void sweep(const Function& f, bool all, bool positive) {
   Worst hooked, plain;
   __m512i offsets = _mm512_setr_epi32(0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15);
   const uint64_t stride = all ? 16 : 16 * 1009;
-  for (uint64_t base = 0; base < (1ull << 32); base += stride) {
+  const uint64_t end = positive ? 1ull << 31 : 1ull << 32;
+  for (uint64_t base = 0; base < end; base += stride) {
     __m512i bits = _mm512_add_epi32(_mm512_set1_epi32(static_cast<int32_t>(base)), offsets);
     __m512 x = _mm512_castsi512_ps(bits);
     __m512d low = f.want(_mm512_cvtps_pd(_mm512_castps512_ps256(x)));
@@ -159,13 +160,23 @@ BINARY(remainder, 0.37)
 }  // namespace tercel::math
 
 int main(int argc, char** argv) {
-  bool all = argc > 1 && std::string_view(argv[1]) == "--all";
-  for (const auto& f : tercel::math::kFunctions) {
-    bool chosen = argc <= 1 + all;
-    for (int i = 1 + all; i < argc; ++i) chosen |= std::string_view(argv[i]) == f.name;
-    if (chosen) tercel::math::sweep(f, all);
+  bool all = false, positive = false;
+  std::vector<std::string_view> names;
+  for (int i = 1; i < argc; ++i) {
+    std::string_view argument = argv[i];
+    if (argument == "--all") {
+      all = true;
+    } else if (argument == "--positive") {
+      positive = true;
+    } else {
+      names.push_back(argument);
+    }
   }
-  if (argc > 1 + all) return 0;
+  for (const auto& f : tercel::math::kFunctions) {
+    bool chosen = names.empty() || std::find(names.begin(), names.end(), f.name) != names.end();
+    if (chosen) tercel::math::sweep(f, all, positive);
+  }
+  if (!names.empty()) return 0;
   tercel::math::time_atan2();
   tercel::math::time_power();
   tercel::math::time_remainder();
