@@ -66,9 +66,18 @@ def test_conversions(agree, rng, x64, source):
 
 
 def test_special_values(agree):
-    x = np.array([np.nan, np.inf, -np.inf, 0.0, -0.0, 1e-45, -1e-45, 3e38, 1.5], np.float32)
+    x = np.array([np.nan, np.inf, -np.inf, 0.0, -0.0, 1e-37, -1e-37, 3e38, 1.5], np.float32)
     agree(lambda a: (a + 1, a * 0, 1 / a, jnp.isnan(a), jnp.isinf(a), jnp.exp(a), jnp.tanh(a),
                      jnp.maximum(a, 0), jnp.sign(a), jnp.signbit(a)), x)
+
+
+def test_subnormals_are_kept(tercel):
+    """JAX's CPU backend flushes them to zero, so that NumPy is the judge."""
+    x = np.array([1e-45, -1e-45, 1e-40], np.float32)
+    with jax.default_device(tercel):
+        got = jax.jit(lambda a: (jnp.sign(a), a * 2, a > 0))(x)
+    for left, right in zip(got, (np.sign(x), x * 2, x > 0)):
+        np.testing.assert_array_equal(np.asarray(left), right)
 
 
 def test_broadcasts_and_movement(agree, rng):

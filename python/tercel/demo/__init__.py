@@ -1,0 +1,1 @@
+"""A convolutional network that learns handwritten digits: python -m tercel.demo."""
