@@ -78,8 +78,7 @@ TEST(Convolution, StridesPaddingDilation) {
            {"s32[1,1,3] (1, 23, 40)"});
   expectOp(conv({.padding = "[-1, 0]"}, "s32[1,1,2]"), args, {"s32[1,1,2] (23, 34)"});
   expectOp(conv({.rhs_dilation = "[2]"}, "s32[1,1,2]"), args, {"s32[1,1,2] (13, 24)"});
-  expectOp(conv({.lhs_dilation = "[2]"}, "s32[1,1,6]"), args,
-           {"s32[1,1,6] (10, 2, 20, 3, 30, 4)"});
+  expectOp(conv({.lhs_dilation = "[2]"}, "s32[1,1,6]"), args, {"s32[1,1,6] (10, 2, 20, 3, 30, 4)"});
 }
 
 TEST(Convolution, FeatureGroups) {

@@ -61,8 +61,9 @@ TEST(While, TheLimitOnWorkEndsIt) {
 TEST(Limit, CountsTheWorkOfEachElement) {
   EvalOptions options;
   options.work_limit = 50000;
-  auto dot = "dot_general(%0, %1) {lhs_contracting_dimensions = [1], rhs_contracting_dimensions "
-             "= [0]} : f32[100,100]";
+  auto dot =
+      "dot_general(%0, %1) {lhs_contracting_dimensions = [1], rhs_contracting_dimensions "
+      "= [0]} : f32[100,100]";
   Texts args = {"f32[100,100] splat(1)", "f32[100,100] splat(1)"};
   EXPECT_EQ(evaluateText(dot, args, options).status().code(), Code::resource_exhausted);
   EXPECT_TRUE(evaluateText("add(%0, %1) : f32[100,100]", args, options).ok());
@@ -77,11 +78,11 @@ TEST(Call, EvaluatesTheCalleeAndCompositesTheirDecomposition) {
 }
 
 TEST(Call, RecursionIsRefused) {
-  Result<Literals> result = run(
-      "func @main(%0: s32[]) -> (s32[]) {\n%1 = call(%0) {callee = f} : s32[]\nreturn %1\n}\n"
-      "func private @f(%0: s32[]) -> (s32[]) {\n%1 = call(%0) {callee = f} : s32[]\n"
-      "return %1\n}",
-      {"s32[] (1)"});
+  Result<Literals> result =
+      run("func @main(%0: s32[]) -> (s32[]) {\n%1 = call(%0) {callee = f} : s32[]\nreturn %1\n}\n"
+          "func private @f(%0: s32[]) -> (s32[]) {\n%1 = call(%0) {callee = f} : s32[]\n"
+          "return %1\n}",
+          {"s32[] (1)"});
   EXPECT_EQ(result.status().code(), Code::invalid_argument);
   EXPECT_NE(result.status().message().find("@f calls itself"), std::string::npos);
 }
@@ -104,11 +105,11 @@ TEST(CustomCall, AnnotationsChangeNothing) {
 }
 
 TEST(CustomCall, AnUnknownTargetIsNamedWithItsPlace) {
-  Result<Literals> result = run(
-      "func @main(%0: f32[]) -> (f32[]) {\n"
-      "%1 = custom_call(%0) {call_target_name = lapack_sgetrf} : f32[]  loc(\"lu.py:7\")\n"
-      "return %1\n}",
-      {"f32[] (1)"});
+  Result<Literals> result =
+      run("func @main(%0: f32[]) -> (f32[]) {\n"
+          "%1 = custom_call(%0) {call_target_name = lapack_sgetrf} : f32[]  loc(\"lu.py:7\")\n"
+          "return %1\n}",
+          {"f32[] (1)"});
   EXPECT_EQ(result.status().code(), Code::unimplemented);
   EXPECT_NE(result.status().message().find("lapack_sgetrf"), std::string::npos);
   EXPECT_NE(result.status().message().find("lu.py:7"), std::string::npos);
@@ -127,10 +128,10 @@ TEST(CustomCall, TheCallersHandlerIsAsked) {
 }
 
 TEST(Tokens, AreEmptyLiterals) {
-  Result<Literals> result = run(
-      "func @main(%0: f32[]) -> (token, f32[]) {\n%1 = after_all() : token\n"
-      "%2, %3 = optimization_barrier(%1, %0) : token, f32[]\nreturn %2, %3\n}",
-      {"f32[] (3)"});
+  Result<Literals> result =
+      run("func @main(%0: f32[]) -> (token, f32[]) {\n%1 = after_all() : token\n"
+          "%2, %3 = optimization_barrier(%1, %0) : token, f32[]\nreturn %2, %3\n}",
+          {"f32[] (3)"});
   ASSERT_TRUE(result.ok()) << result.status().message();
   EXPECT_EQ((*result)[0].shape(), (Shape{DType::pred, {0}}));
   EXPECT_EQ((*result)[1].at<float>(0), 3);
@@ -160,9 +161,9 @@ TEST(Observer, SeesEachOpButNotReducers) {
 }
 
 TEST(EvaluateOp, FoldsOneOp) {
-  Result<ir::Module> module =
-      ir::parse("module @test {\nfunc @main(%0: s32[2]) -> (s32[2]) {\n%1 = add(%0, %0) : s32[2]\n"
-                "return %1\n}\n}\n");
+  Result<ir::Module> module = ir::parse(
+      "module @test {\nfunc @main(%0: s32[2]) -> (s32[2]) {\n%1 = add(%0, %0) : s32[2]\n"
+      "return %1\n}\n}\n");
   ASSERT_TRUE(module.ok());
   const ir::Op& add = module->op(module->region(module->main().body).ops[0]);
   Literals operands = {literal("s32[2] (1, 2)"), literal("s32[2] (3, 4)")};

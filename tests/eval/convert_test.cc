@@ -48,8 +48,7 @@ TEST(Convert, RoundsToNearestEven) {
            {"f32[3] (16777216, 16777220, 9223372036854775808)"});
   expectOp("convert(%0) : f16[4]", {"s64[4] (65519, 65520, -2049, 2051)"},
            {"f16[4] (65504, inf, -2048, 2052)"});
-  expectOp("convert(%0) : bf16[2]", {"f32[2] (1.00390625, 1.01171875)"},
-           {"bf16[2] (1, 1.015625)"});
+  expectOp("convert(%0) : bf16[2]", {"f32[2] (1.00390625, 1.01171875)"}, {"bf16[2] (1, 1.015625)"});
 }
 
 // XLA:CPU goes through f32 and rounds twice: 1 for the first, 2^62 for the last.

@@ -19,8 +19,8 @@ TEST(Iota, CountsAlongADimensionInAnyType) {
 }
 
 TEST(Broadcast, StretchesDimensionsOfSizeOne) {
-  expectOp("broadcast_in_dim(%0) {broadcast_dimensions = [0, 2]} : s32[2,2,3]",
-           {"s32[2,1] (1, 2)"}, {"s32[2,2,3] (1, 1, 1, 1, 1, 1, 2, 2, 2, 2, 2, 2)"});
+  expectOp("broadcast_in_dim(%0) {broadcast_dimensions = [0, 2]} : s32[2,2,3]", {"s32[2,1] (1, 2)"},
+           {"s32[2,2,3] (1, 1, 1, 1, 1, 1, 2, 2, 2, 2, 2, 2)"});
   expectOp("broadcast_in_dim(%0) {broadcast_dimensions = [1]} : s32[2,3]", {"s32[3] (1, 2, 3)"},
            {"s32[2,3] (1, 2, 3, 1, 2, 3)"});
   expectOp("broadcast_in_dim(%0) {broadcast_dimensions = []} : f16[3]", {"f16[] (1.5)"},
@@ -42,9 +42,10 @@ TEST(Reverse, FlipsDimensions) {
 }
 
 TEST(Slice, StartsLimitsStrides) {
-  expectOp("slice(%0) {start_indices = [0, 1], limit_indices = [2, 4], strides = [1, 2]} : "
-           "s16[2,2]",
-           {"s16[2,4] (1, 2, 3, 4, 5, 6, 7, 8)"}, {"s16[2,2] (2, 4, 6, 8)"});
+  expectOp(
+      "slice(%0) {start_indices = [0, 1], limit_indices = [2, 4], strides = [1, 2]} : "
+      "s16[2,2]",
+      {"s16[2,4] (1, 2, 3, 4, 5, 6, 7, 8)"}, {"s16[2,2] (2, 4, 6, 8)"});
   expectOp("slice(%0) {start_indices = [2], limit_indices = [2], strides = [1]} : s16[0]",
            {"s16[3] (1, 2, 3)"}, {"s16[0] ()"});
 }
@@ -93,8 +94,7 @@ TEST(Reshape, KeepsRowMajorOrder) {
 }
 
 TEST(GetDimensionSize, IsAnS32) {
-  expectOp("get_dimension_size(%0) {dimension = 1} : s32[]", {"f32[2,3] splat(0)"},
-           {"s32[] (3)"});
+  expectOp("get_dimension_size(%0) {dimension = 1} : s32[]", {"f32[2,3] splat(0)"}, {"s32[] (3)"});
 }
 
 }  // namespace

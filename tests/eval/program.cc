@@ -59,8 +59,10 @@ std::string withNaNBits(std::string_view text) {
   std::string spelled;
   for (size_t at = 0; at < text.size(); ++at) {
     bool is_nan = text.substr(at, 3) == "nan" && text.substr(at, 4) != "nan:";
-    if (is_nan) spelled += cat("nan:", bits), at += 2;
-    else spelled += text[at];
+    if (is_nan)
+      spelled += cat("nan:", bits), at += 2;
+    else
+      spelled += text[at];
   }
   return spelled;
 }

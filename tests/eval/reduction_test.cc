@@ -28,28 +28,29 @@ TEST(Reduce, OverSomeDimensions) {
 TEST(Reduce, AccumulatesInAWiderTypeAndRoundsOnce) {
   expectOp(reduceTo("add", "[0]", "bf16[]"), {"bf16[1000] splat(1)", "bf16[] (0)"},
            {"bf16[] (1000)"});
-  expectOp(reduceTo("add", "[0]", "f16[]"), {"f16[5000] splat(1)", "f16[] (0)"},
-           {"f16[] (5000)"});
+  expectOp(reduceTo("add", "[0]", "f16[]"), {"f16[5000] splat(1)", "f16[] (0)"}, {"f16[] (5000)"});
   expectOp(reduceTo("add", "[0]", "f32[]"), {"f32[3] (1e8, 1, -1e8)", "f32[] (0)"}, {"f32[] (1)"});
 }
 
 TEST(Reduce, ARegionThatRoundsIsObeyed) {
-  expectOp("reduce(%0, %1) {dimensions = [0]} body(%a: f32[], %b: f32[]) {\n"
-           "%c = add(%a, %b) : f32[]\n"
-           "%d = reduce_precision(%c) {exponent_bits = 8, mantissa_bits = 7} : f32[]\n"
-           "return %d\n} : f32[]",
-           {"f32[1000] splat(1)", "f32[] (0)"}, {"f32[] (256)"});
+  expectOp(
+      "reduce(%0, %1) {dimensions = [0]} body(%a: f32[], %b: f32[]) {\n"
+      "%c = add(%a, %b) : f32[]\n"
+      "%d = reduce_precision(%c) {exponent_bits = 8, mantissa_bits = 7} : f32[]\n"
+      "return %d\n} : f32[]",
+      {"f32[1000] splat(1)", "f32[] (0)"}, {"f32[] (256)"});
 }
 
 std::string argMax(std::string_view type) {
-  return cat("reduce(%0, %1, %2, %3) {dimensions = [0]} body(%a: f32[], %i: s32[], %b: f32[], "
-             "%j: s32[]) {\n%gt = compare(%a, %b) {comparison_direction = GT} : pred[]\n"
-             "%eq = compare(%a, %b) {comparison_direction = EQ} : pred[]\n"
-             "%lt = compare(%i, %j) {comparison_direction = LT} : pred[]\n"
-             "%tie = and(%eq, %lt) : pred[]\n%keep = or(%gt, %tie) : pred[]\n"
-             "%v = select(%keep, %a, %b) : f32[]\n%k = select(%keep, %i, %j) : s32[]\n"
-             "return %v, %k\n} : ",
-             type);
+  return cat(
+      "reduce(%0, %1, %2, %3) {dimensions = [0]} body(%a: f32[], %i: s32[], %b: f32[], "
+      "%j: s32[]) {\n%gt = compare(%a, %b) {comparison_direction = GT} : pred[]\n"
+      "%eq = compare(%a, %b) {comparison_direction = EQ} : pred[]\n"
+      "%lt = compare(%i, %j) {comparison_direction = LT} : pred[]\n"
+      "%tie = and(%eq, %lt) : pred[]\n%keep = or(%gt, %tie) : pred[]\n"
+      "%v = select(%keep, %a, %b) : f32[]\n%k = select(%keep, %i, %j) : s32[]\n"
+      "return %v, %k\n} : ",
+      type);
 }
 
 TEST(Reduce, SeveralArraysTogether) {
@@ -60,20 +61,22 @@ TEST(Reduce, SeveralArraysTogether) {
 
 // The comparator is a loop, so the region is evaluated op by op.
 TEST(Reduce, ARegionMayHoldAnyOps) {
-  expectOp("reduce(%0, %1) {dimensions = [0]} body(%a: s32[], %b: s32[]) {\n"
-           "%r = while(%a) cond(%x: s32[]) {\n"
-           "%c = compare(%x, %b) {comparison_direction = LT} : pred[]\nreturn %c\n"
-           "} body(%y: s32[]) {\n%two = constant() {value = s32[] (2)} : s32[]\n"
-           "%z = multiply(%y, %two) : s32[]\nreturn %z\n} : s32[]\nreturn %r\n} : s32[]",
-           {"s32[3] (3, 9, 5)", "s32[] (1)"}, {"s32[] (16)"});
+  expectOp(
+      "reduce(%0, %1) {dimensions = [0]} body(%a: s32[], %b: s32[]) {\n"
+      "%r = while(%a) cond(%x: s32[]) {\n"
+      "%c = compare(%x, %b) {comparison_direction = LT} : pred[]\nreturn %c\n"
+      "} body(%y: s32[]) {\n%two = constant() {value = s32[] (2)} : s32[]\n"
+      "%z = multiply(%y, %two) : s32[]\nreturn %z\n} : s32[]\nreturn %r\n} : s32[]",
+      {"s32[3] (3, 9, 5)", "s32[] (1)"}, {"s32[] (16)"});
 }
 
 TEST(Reduce, ARegionMayCallFunctions) {
-  expectOp("reduce(%0, %1) {dimensions = [0]} body(%a: s32[], %b: s32[]) {\n"
-           "%c = call(%a, %b) {callee = plus} : s32[]\nreturn %c\n} : s32[]",
-           {"s32[3] (1, 2, 3)", "s32[] (10)"}, {"s32[] (16)"},
-           "func private @plus(%x: s32[], %y: s32[]) -> (s32[]) {\n%z = add(%x, %y) : s32[]\n"
-           "return %z\n}");
+  expectOp(
+      "reduce(%0, %1) {dimensions = [0]} body(%a: s32[], %b: s32[]) {\n"
+      "%c = call(%a, %b) {callee = plus} : s32[]\nreturn %c\n} : s32[]",
+      {"s32[3] (1, 2, 3)", "s32[] (10)"}, {"s32[] (16)"},
+      "func private @plus(%x: s32[], %y: s32[]) -> (s32[]) {\n%z = add(%x, %y) : s32[]\n"
+      "return %z\n}");
 }
 
 std::string window1d(std::string_view op, std::string_view attributes, std::string_view type) {
@@ -113,20 +116,20 @@ TEST(ReduceWindow, PrefixSums) {
 
 std::string selectAndScatter(std::string_view direction, std::string_view attributes,
                              std::string_view type) {
-  return cat("select_and_scatter(%0, %1, %2) {", attributes,
-             "} body(%a: f32[], %b: f32[]) {\n%c = compare(%a, %b) {comparison_direction = ",
-             direction,
-             "} : pred[]\nreturn %c\n} body(%d: f32[], %e: f32[]) {\n%f = add(%d, %e) : f32[]\n"
-             "return %f\n} : ",
-             type);
+  return cat(
+      "select_and_scatter(%0, %1, %2) {", attributes,
+      "} body(%a: f32[], %b: f32[]) {\n%c = compare(%a, %b) {comparison_direction = ", direction,
+      "} : pred[]\nreturn %c\n} body(%d: f32[], %e: f32[]) {\n%f = add(%d, %e) : f32[]\n"
+      "return %f\n} : ",
+      type);
 }
 
 TEST(SelectAndScatter, TiesNaNsAndPadding) {
   auto run = [](std::string_view direction, std::string_view operand, std::string_view want) {
-    expectOp(selectAndScatter(direction,
-                              "window_dimensions = [2], window_strides = [2], padding = [1, 0]",
-                              "f32[5]"),
-             {cat("f32[5] ", operand), "f32[3] (1, 2, 3)", "f32[] (10)"}, {cat("f32[5] ", want)});
+    expectOp(
+        selectAndScatter(
+            direction, "window_dimensions = [2], window_strides = [2], padding = [1, 0]", "f32[5]"),
+        {cat("f32[5] ", operand), "f32[3] (1, 2, 3)", "f32[] (10)"}, {cat("f32[5] ", want)});
   };
   run("GE", "(-1, -5, -5, -7, -6)", "(11, 12, 10, 10, 13)");
   run("GT", "(-1, -5, -5, -7, -6)", "(11, 10, 12, 10, 13)");
@@ -135,10 +138,9 @@ TEST(SelectAndScatter, TiesNaNsAndPadding) {
 }
 
 TEST(SelectAndScatter, AWindowOfPaddingIsSkipped) {
-  expectOp(selectAndScatter(
-               "GT", "window_dimensions = [2], window_strides = [2], padding = [2, 0]", "f32[4]"),
-           {"f32[4] (3, 4, 5, 6)", "f32[3] (1, 2, 3)", "f32[] (10)"},
-           {"f32[4] (10, 12, 10, 13)"});
+  expectOp(selectAndScatter("GT", "window_dimensions = [2], window_strides = [2], padding = [2, 0]",
+                            "f32[4]"),
+           {"f32[4] (3, 4, 5, 6)", "f32[3] (1, 2, 3)", "f32[] (10)"}, {"f32[4] (10, 12, 10, 13)"});
 }
 
 TEST(SelectAndScatter, VisitsTheWindowRowByRow) {

@@ -14,8 +14,7 @@ std::string sortBy(std::string_view compare, int dimension, std::string_view typ
 constexpr auto kLess = "compare(%a, %b) {comparison_direction = LT}";
 
 TEST(Sort, IsStableAndCarriesTheOtherArrays) {
-  expectOp(sortBy(kLess, 0, "f32[5], s32[5]"),
-           {"f32[5] (3, 1, 2, 1, 3)", "s32[5] (0, 1, 2, 3, 4)"},
+  expectOp(sortBy(kLess, 0, "f32[5], s32[5]"), {"f32[5] (3, 1, 2, 1, 3)", "s32[5] (0, 1, 2, 3, 4)"},
            {"f32[5] (1, 1, 2, 3, 3)", "s32[5] (1, 3, 2, 0, 4)"});
 }
 

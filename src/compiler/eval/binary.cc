@@ -28,6 +28,7 @@ R minimumOf(R a, R b) {
   return a < b ? a : b;
 }
 
+// clang-format off
 template <class R>
 Function2<R> basicFunction(OpKind kind) {
   switch (kind) {
@@ -65,6 +66,7 @@ Function2<C> complexFunction(OpKind kind) {
     default: return nullptr;
   }
 }
+// clang-format on
 
 // x / 0 has all bits set, and the most negative number / -1 is itself.
 template <class T>
@@ -108,6 +110,7 @@ struct Shifts {
   }
 };
 
+// clang-format off
 template <class T>
 Function2<T> integerFunction(OpKind kind) {
   switch (kind) {
@@ -128,18 +131,23 @@ Function2<T> integerFunction(OpKind kind) {
     default: return nullptr;
   }
 }
+// clang-format on
 
 // add and maximum are or; multiply and minimum are and.
 Function2<bool> predFunction(OpKind kind) {
   switch (kind) {
     case OpKind::add_:
     case OpKind::maximum_:
-    case OpKind::or_: return [](bool a, bool b) { return a || b; };
+    case OpKind::or_:
+      return [](bool a, bool b) { return a || b; };
     case OpKind::and_:
     case OpKind::minimum_:
-    case OpKind::multiply_: return [](bool a, bool b) { return a && b; };
-    case OpKind::xor_: return [](bool a, bool b) { return a != b; };
-    default: return nullptr;
+    case OpKind::multiply_:
+      return [](bool a, bool b) { return a && b; };
+    case OpKind::xor_:
+      return [](bool a, bool b) { return a != b; };
+    default:
+      return nullptr;
   }
 }
 

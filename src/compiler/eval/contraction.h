@@ -16,35 +16,10 @@ Result<Literals> evalConvolution(Evaluation& evaluation, const Op& op, Operands 
 template <class T>
 using Sum = std::conditional_t<std::is_integral_v<T>, uint64_t, Wide<T>>;
 
-template <class S, class T>
-S toSum(T x) {
-  if constexpr (kIsComplex<T> && !kIsComplex<S>)
-    return widen<S>(x.real());
-  else if constexpr (kIsComplex<S> && !kIsComplex<T>)
-    return S(widen<typename S::value_type>(x));
-  else
-    return widen<S>(x);
-}
-
-// The elements of a literal as sums, its dimensions permuted: dimension i of the result is
-// dimension permutation[i] of the literal.
+// The elements of a literal as sums (one of the five types), its dimensions permuted: dimension i
+// of the result is dimension permutation[i] of the literal.
 template <class S>
-std::vector<S> summands(const Literal& literal, const Dims& permutation) {
-  const Shape& shape = literal.shape();
-  Dims strides = rowMajorStrides(shape.dims), dims, permuted;
-  for (int64_t d : permutation) {
-    dims.push_back(shape.dims[static_cast<size_t>(d)]);
-    permuted.push_back(strides[static_cast<size_t>(d)]);
-  }
-  std::vector<S> sums;
-  sums.reserve(static_cast<size_t>(shape.elements()));
-  visitDType(shape.dtype, [&]<class T>() {
-    forEachIndex(dims, [&](const Dims& index) {
-      sums.push_back(toSum<S>(literal.at<T>(position(index, permuted))));
-    });
-  });
-  return sums;
-}
+std::vector<S> summands(const Literal& literal, const Dims& permutation);
 
 template <class S>
 S product(S a, S b) {

@@ -72,8 +72,7 @@ T reducePrecision(T x, int64_t exponent, int64_t mantissa) {
   using B = std::conditional_t<sizeof(T) == 2, uint16_t,
                                std::conditional_t<sizeof(T) == 4, uint32_t, uint64_t>>;
   constexpr int kWidth = sizeof(T) * 8;
-  constexpr int kExponent =
-      std::is_same_v<T, Half> ? 5 : sizeof(T) == 8 ? 11 : 8;
+  constexpr int kExponent = std::is_same_v<T, Half> ? 5 : sizeof(T) == 8 ? 11 : 8;
   constexpr int kMantissa = kWidth - 1 - kExponent;
   constexpr int64_t kBias = (int64_t{1} << (kExponent - 1)) - 1;
   constexpr B kSign = B(B(1) << (kWidth - 1));

@@ -69,13 +69,15 @@ Convolution::Convolution(const Op& op, const Shape& lhs, const Shape& rhs, const
              orAll(op.ints(AttrKey::lhs_dilation), rank, 1),
              orAll(op.ints(AttrKey::rhs_dilation), rank, 1),
              orAll(op.ints(AttrKey::window_reversal), rank, 0),
-             middle(lhs_dims), middle(rhs_dims), middle(result_dims)};
+             middle(lhs_dims),
+             middle(rhs_dims),
+             middle(result_dims)};
   batch = result_dims.front();
   out_features = result_dims.back();
   in_features = rhs_dims.back();
   lhs_features = lhs_dims.back();
-  feature_groups = op.has(AttrKey::feature_group_count)
-                       ? op.integer(AttrKey::feature_group_count) : 1;
+  feature_groups =
+      op.has(AttrKey::feature_group_count) ? op.integer(AttrKey::feature_group_count) : 1;
   batch_groups = op.has(AttrKey::batch_group_count) ? op.integer(AttrKey::batch_group_count) : 1;
   result_strides = permuted(rowMajorStrides(result.dims), result_order);
 }

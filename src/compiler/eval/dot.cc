@@ -7,9 +7,7 @@ namespace {
 
 // Dimensions of an operand in the order batch, free, contracting.
 Dims canonicalOrder(const Shape& shape, const Ints& batch, const Ints& contracting) {
-  auto named = [](const Ints& list, int64_t d) {
-    return std::ranges::find(list, d) != list.end();
-  };
+  auto named = [](const Ints& list, int64_t d) { return std::ranges::find(list, d) != list.end(); };
   Dims order(batch.begin(), batch.end());
   for (int64_t d = 0; d < shape.rank(); ++d)
     if (!named(batch, d) && !named(contracting, d)) order.push_back(d);

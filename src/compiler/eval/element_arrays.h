@@ -45,8 +45,7 @@ class OutputArrays {
   Literals take(const Evaluation& evaluation, const Op& op) {
     Literals literals;
     for (size_t i = 0; i < arrays_.size(); ++i)
-      literals.push_back(
-          convertLiteral(arrays_[i].take(), evaluation.resultShape(op, i).dtype));
+      literals.push_back(convertLiteral(arrays_[i].take(), evaluation.resultShape(op, i).dtype));
     return literals;
   }
 

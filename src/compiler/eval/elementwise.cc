@@ -37,18 +37,28 @@ Literal applyKernel(const Kernel& kernel, std::span<const Literal> operands, Sha
 
 Kernel elementwiseKernel(const KernelRequest& request) {
   switch (request.op.kind) {
-    case OpKind::bitcast_convert_: return bitcastKernel(request.operands[0], request.result);
-    case OpKind::clamp_: return clampKernel(request);
-    case OpKind::compare_: return compareKernel(request);
-    case OpKind::convert_: return convertKernel(request.operands[0], request.result);
-    case OpKind::reduce_precision_: return reducePrecisionKernel(request);
-    case OpKind::select_: return selectKernel(request);
-    default: break;
+    case OpKind::bitcast_convert_:
+      return bitcastKernel(request.operands[0], request.result);
+    case OpKind::clamp_:
+      return clampKernel(request);
+    case OpKind::compare_:
+      return compareKernel(request);
+    case OpKind::convert_:
+      return convertKernel(request.operands[0], request.result);
+    case OpKind::reduce_precision_:
+      return reducePrecisionKernel(request);
+    case OpKind::select_:
+      return selectKernel(request);
+    default:
+      break;
   }
   switch (ir::opClass(request.op.kind)) {
-    case ir::OpClass::unary: return unaryKernel(request);
-    case ir::OpClass::binary: return binaryKernel(request);
-    default: return {};
+    case ir::OpClass::unary:
+      return unaryKernel(request);
+    case ir::OpClass::binary:
+      return binaryKernel(request);
+    default:
+      return {};
   }
 }
 

@@ -20,9 +20,7 @@ class Evaluation {
 
   const ir::Module& module() const { return module_; }
   const EvalOptions& options() const { return options_; }
-  const Shape& resultShape(const Op& op, size_t i = 0) const {
-    return module_.shape(op.result(i));
-  }
+  const Shape& resultShape(const Op& op, size_t i = 0) const { return module_.shape(op.result(i)); }
 
   Result<Literals> runOp(const Op& op, Operands operands);
   // Values of the regions around it are visible.

@@ -118,8 +118,7 @@ Result<Literals> Evaluation::runRegion(ir::RegionId id, Operands args) {
     return resourceExhausted("regions and calls nest deeper than ", options_.max_depth);
   TERCEL_CHECK(args.size() == region.args.size(), "a region of ", region.args.size(),
                " arguments is given ", args.size());
-  for (size_t i = 0; i < args.size(); ++i)
-    values_.insert_or_assign(region.args[i].index, args[i]);
+  for (size_t i = 0; i < args.size(); ++i) values_.insert_or_assign(region.args[i].index, args[i]);
   ++depth_;
   Result<Literals> results = runOps(region);
   --depth_;

@@ -38,11 +38,16 @@ void copyView(std::span<const int64_t> dims, size_t element_size, const std::byt
               const View& from_view, std::byte* to, const View& to_view) {
   if (elementCount(dims) == 0) return;
   switch (element_size) {
-    case 1: return copyTyped<uint8_t>(dims, from, from_view, to, to_view);
-    case 2: return copyTyped<uint16_t>(dims, from, from_view, to, to_view);
-    case 4: return copyTyped<uint32_t>(dims, from, from_view, to, to_view);
-    case 8: return copyTyped<uint64_t>(dims, from, from_view, to, to_view);
-    case 16: return copyTyped<Bytes16>(dims, from, from_view, to, to_view);
+    case 1:
+      return copyTyped<uint8_t>(dims, from, from_view, to, to_view);
+    case 2:
+      return copyTyped<uint16_t>(dims, from, from_view, to, to_view);
+    case 4:
+      return copyTyped<uint32_t>(dims, from, from_view, to, to_view);
+    case 8:
+      return copyTyped<uint64_t>(dims, from, from_view, to, to_view);
+    case 16:
+      return copyTyped<Bytes16>(dims, from, from_view, to, to_view);
   }
   TERCEL_CHECK(false, "elements of ", element_size, " bytes");
 }

@@ -13,21 +13,18 @@ bool contains(const Ints& list, int64_t x) { return std::ranges::find(list, x) !
 // (the dimensions of the windowed array outside `window_dims`) picks an index vector, which says
 // where in the operand the window starts.
 struct Addressing {
-  const Ints& window_dims;         // of the gathered result or the updates
-  const Ints& collapsed_dims;      // of the operand, not in the window
-  const Ints& batching_dims;       // of the operand, indexed as the batch is
-  const Ints& index_batching_dims; // the same dimensions among those of the indices
-  const Ints& index_map;           // the operand's dimension that each number of a vector indexes
+  const Ints& window_dims;          // of the gathered result or the updates
+  const Ints& collapsed_dims;       // of the operand, not in the window
+  const Ints& batching_dims;        // of the operand, indexed as the batch is
+  const Ints& index_batching_dims;  // the same dimensions among those of the indices
+  const Ints& index_map;            // the operand's dimension that each number of a vector indexes
   int64_t index_vector_dim;
 };
 
 Addressing gatherAddressing(const Op& op) {
-  return {op.ints(AttrKey::offset_dims),
-          op.ints(AttrKey::collapsed_slice_dims),
-          op.ints(AttrKey::operand_batching_dims),
-          op.ints(AttrKey::start_indices_batching_dims),
-          op.ints(AttrKey::start_index_map),
-          op.integer(AttrKey::index_vector_dim)};
+  return {op.ints(AttrKey::offset_dims),           op.ints(AttrKey::collapsed_slice_dims),
+          op.ints(AttrKey::operand_batching_dims), op.ints(AttrKey::start_indices_batching_dims),
+          op.ints(AttrKey::start_index_map),       op.integer(AttrKey::index_vector_dim)};
 }
 
 Addressing scatterAddressing(const Op& op) {
@@ -138,8 +135,7 @@ Result<Literals> evalScatter(Evaluation& evaluation, const Op& op, Operands oper
   ScalarFunction update(evaluation, op.regions[0], Rounding::each_op);
   TERCEL_TRY(evaluation.charge(updates.elements() * update.cost()));
   OutputArrays result;
-  for (size_t i = 0; i < count; ++i)
-    result.add(operands[i], update.resultType(i), operand.dims);
+  for (size_t i = 0; i < count; ++i) result.add(operands[i], update.resultType(i), operand.dims);
   InputArrays input(operands.subspan(count + 1), update, count);
   Dims strides = rowMajorStrides(operand.dims), extent = addresses.extent(updates);
   std::vector<const void*> args(2 * count);

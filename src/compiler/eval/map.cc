@@ -8,8 +8,7 @@ Result<Literals> evalMap(Evaluation& evaluation, const Op& op, Operands operands
   TERCEL_TRY(evaluation.charge(shape.elements() * function.cost()));
   InputArrays in(operands, function, 0);
   OutputArrays out;
-  for (size_t i = 0; i < op.results.size(); ++i)
-    out.add(Shape{function.resultType(i), shape.dims});
+  for (size_t i = 0; i < op.results.size(); ++i) out.add(Shape{function.resultType(i), shape.dims});
   std::vector<const void*> args(operands.size());
   std::vector<void*> results(op.results.size());
   for (int64_t i = 0; i < shape.elements(); ++i) {

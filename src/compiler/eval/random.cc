@@ -81,8 +81,7 @@ uint64_t fillPhilox(uint64_t key, Wide counter, Output& out) {
 
 }  // namespace
 
-std::array<uint32_t, 2> threeFry2x32(std::array<uint32_t, 2> counter,
-                                     std::array<uint32_t, 2> key) {
+std::array<uint32_t, 2> threeFry2x32(std::array<uint32_t, 2> counter, std::array<uint32_t, 2> key) {
   constexpr int kRotations[2][4] = {{13, 15, 26, 6}, {17, 29, 16, 24}};
   const uint32_t keys[3] = {key[0], key[1], key[0] ^ key[1] ^ 0x1BD11BDAu};
   auto [x, y] = counter;

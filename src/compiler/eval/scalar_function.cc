@@ -20,8 +20,8 @@ bool roundsOrLooksAtBits(const Op& op, DType from, DType to) {
 
 ScalarFunction::ScalarFunction(Evaluation& evaluation, ir::RegionId region, Rounding rounding)
     : evaluation_(evaluation), region_(region) {
-  compiled_ = (rounding == Rounding::at_end && compileWith(rounding)) ||
-              compileWith(Rounding::each_op);
+  compiled_ =
+      (rounding == Rounding::at_end && compileWith(rounding)) || compileWith(Rounding::each_op);
   const ir::Module& module = evaluation.module();
   for (ir::Value v : module.region(region).args)
     arg_types_.push_back(compiled_ ? held(module.shape(v).dtype) : module.shape(v).dtype);

@@ -18,6 +18,7 @@ R signOf(R x) {
 }
 
 // Correctly rounded or exact in the type given.
+// clang-format off
 template <class R>
 Function1<R> basicFunction(OpKind kind) {
   switch (kind) {
@@ -90,6 +91,7 @@ Function1<C> complexFunction(OpKind kind) {
     default: return nullptr;
   }
 }
+// clang-format on
 
 // Arithmetic wraps: it is done on 64 bits without sign and cut.
 template <class T>
@@ -97,6 +99,7 @@ T wrap(uint64_t x) {
   return static_cast<T>(x);
 }
 
+// clang-format off
 template <class T>
 Function1<T> integerFunction(OpKind kind) {
   using U = std::make_unsigned_t<T>;
@@ -110,6 +113,7 @@ Function1<T> integerFunction(OpKind kind) {
     default: return nullptr;
   }
 }
+// clang-format on
 
 template <class T, class W>
 Kernel computedIn(Function1<W> f) {
@@ -124,9 +128,12 @@ Kernel complexToReal(OpKind kind) {
   switch (kind) {
     case OpKind::abs_:
       return loop1<T, R>([](T z) { return R(std::hypot(W(z.real()), W(z.imag()))); });
-    case OpKind::real_: return loop1<T, R>([](T z) { return z.real(); });
-    case OpKind::imag_: return loop1<T, R>([](T z) { return z.imag(); });
-    default: return {};
+    case OpKind::real_:
+      return loop1<T, R>([](T z) { return z.real(); });
+    case OpKind::imag_:
+      return loop1<T, R>([](T z) { return z.imag(); });
+    default:
+      return {};
   }
 }
 
