@@ -6,6 +6,7 @@
 
 #include "compiler/codegen/emitter.h"
 #include "compiler/codegen/machine.h"
+#include "compiler/kernel/verifier.h"
 
 namespace tercel::codegen {
 namespace {
@@ -90,6 +91,8 @@ Status checkTarget(Kernels kernels, const Target& target) {
 Result<ObjectCode> compileKernels(Kernels kernels, const Target& target,
                                   const CodegenOptions& options) {
   TERCEL_TRY(checkTarget(kernels, target));
+  if (options.verify)
+    for (const kernel::Kernel* kernel : kernels) TERCEL_TRY(kernel::verify(*kernel));
   if (options.dump) dump(kernels, target, options);
   Workshop& shop = workshop();
   llvm::LLVMContext& context = shop.freshContext();

@@ -29,7 +29,7 @@ struct Target {
 
 struct CodegenOptions {
   int opt_level = 2;    // of LLVM's code generator, 0 to 3
-  bool verify = false;  // run LLVM's verifiers
+  bool verify = false;  // run the kernel verifier and LLVM's
   // Called with (stage, text): "llvm" and "asm".
   std::function<void(std::string_view, std::string_view)> dump;
 };
