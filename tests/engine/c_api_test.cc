@@ -7,6 +7,8 @@
 #include "program/format.h"
 #include "program/tercel.h"
 
+extern "C" int tercelTestLoadFromC(const void* bytes, size_t size, char* name, size_t name_size);
+
 namespace {
 
 using tercel::DType;
@@ -97,6 +99,14 @@ TEST(CApi, BadFilesAreErrors) {
             TERCEL_INVALID_ARGUMENT);
   ASSERT_EQ(tercel_program_load(bytes.data(), bytes.size(), nullptr, &program), TERCEL_OK);
   tercel_program_destroy(program);
+}
+
+TEST(CApi, FromC) {
+  std::vector<std::byte> bytes = programBytes();
+  char name[32] = {};
+  EXPECT_EQ(tercelTestLoadFromC(bytes.data(), bytes.size(), name, sizeof(name)), TERCEL_OK);
+  EXPECT_STREQ(name, "c_program");
+  EXPECT_EQ(tercelTestLoadFromC("no", 2, name, sizeof(name)), TERCEL_INVALID_ARGUMENT);
 }
 
 }  // namespace
