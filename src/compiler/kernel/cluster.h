@@ -43,6 +43,9 @@ struct Cluster {
   // Of a rows nest: the dimensions of the operands of its reductions, and which of them are reduced.
   Dims domain;
   std::vector<bool> reduced;
+  // For each op: the domain dimension that indexes each dimension of its result, -1 for one of size
+  // 1; empty where it is indexed in another way.
+  std::vector<std::vector<int32_t>> maps;
 };
 
 // The kernel's params are the inputs, then the outputs that alias no input.

@@ -128,15 +128,19 @@ Elem Emitter::compute(ir::Value v, const Indices& indices) {
     case OpKind::dynamic_slice_: return dynamicSliceAt(*op, indices);
     case OpKind::dynamic_update_slice_: return dynamicUpdateSliceAt(*op, indices);
     case OpKind::gather_: return gatherAt(*op, indices);
-    case OpKind::reduce_: return reduceAt(*op, indices)[m_.value(v).index];
-    case OpKind::reduce_window_: return reduceWindowAt(*op, indices)[m_.value(v).index];
+    case OpKind::reduce_: case OpKind::reduce_window_: {
+      auto all = op->kind == OpKind::reduce_ ? reduceAt(*op, indices) : reduceWindowAt(*op, indices);
+      Elem result = all[m_.value(v).index];
+      return {roundTo(b_, result.re, shape.dtype), result.im};
+    }
     case OpKind::dot_general_: return dotAt(*op, indices);
     case OpKind::convolution_: return convolutionAt(*op, indices);
     case OpKind::optimization_barrier_: return at(op->operand(m_.value(v).index), indices);
     case OpKind::map_: {
       std::vector<Elem> args;
       for (ir::Value operand : op->operands) args.push_back(at(operand, indices));
-      return runRegion(op->regions[0], args)[0];
+        Elem result = runRegion(op->regions[0], args)[0];
+      return {roundTo(b_, result.re, shape.dtype), result.im};
     }
     default: break;
   }
@@ -153,7 +157,13 @@ Elem Emitter::elementwise(const ir::Op& op, const Indices& indices) {
   for (ir::Value operand : op.operands)
     args.push_back(at(operand, m_.shape(operand).rank() == 0 ? Indices{} : indices));
   DType in = m_.shape(op.operand(op.kind == OpKind::select_ ? 1 : 0)).dtype;
-  return emitElementwise(b_, op, in, out.dtype, args);
+  return emitElementwise(b_, op, heldIn(in), heldIn(out.dtype), args);
+}
+
+// Inside a region f16 and bf16 are computed as f32.
+DType Emitter::heldIn(DType dtype) const {
+  bool narrow = dtype == DType::f16 || dtype == DType::bf16;
+  return narrow && region_depth_ > 0 ? DType::f32 : dtype;
 }
 
 Elem Emitter::constantAt(const ir::Op& op, const Indices& indices) {
@@ -368,7 +378,9 @@ std::vector<Elem> Emitter::runRegion(ir::RegionId id, std::span<const Elem> args
   return scope([&] {
     for (size_t i = 0; i < args.size(); ++i) bindElem(region.args[i], args[i]);
     std::vector<Elem> results;
+    ++region_depth_;
     for (ir::Value v : region.results) results.push_back(at(v, {}));
+    --region_depth_;
     for (size_t i = 0; i < args.size(); ++i) unbind(region.args[i]);
     return results;
   });

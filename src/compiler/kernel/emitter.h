@@ -55,6 +55,7 @@ class Emitter {
   Elem loadAt(BufferId buffer, DType dtype, const Index& index);
 
   // Runs a region on element values (reducers, comparators, scatter bodies).
+  // f16 and bf16 are not rounded inside: a reduction of them is rounded once, by its user.
   std::vector<Elem> runRegion(ir::RegionId region, std::span<const Elem> args);
 
   // What is emitted in `body` stays in its own memo scope: use around each block.
@@ -106,6 +107,7 @@ class Emitter {
   using Scope = std::unordered_multimap<uint64_t, Memo>;
 
   Guard both(Guard a, Guard b);
+  DType heldIn(DType dtype) const;
   Elem compute(ir::Value v, const Indices& indices);
   Elem elementwise(const ir::Op& op, const Indices& indices);
   Elem constantAt(const ir::Op& op, const Indices& indices);
@@ -138,6 +140,7 @@ class Emitter {
   const ir::Module& m_;
   int lanes_;
   Guard guard_;
+  int region_depth_ = 0;
   std::unordered_map<uint32_t, Binding> bindings_;
   std::vector<Scope> scopes_;
 };

@@ -10,6 +10,12 @@ struct Row {
 };
 constexpr Row kNests[] = {
     {"loop", lowerLoop},
+    {"rows", lowerRows},
+    {"contract", lowerLoop},
+    {"update", lowerUpdate},
+    {"scatter", lowerScatter},
+    {"select_and_scatter", lowerSelectAndScatter},
+    {"comparator", lowerComparator},
 };
 
 }  // namespace
@@ -17,7 +23,10 @@ constexpr Row kNests[] = {
 std::string_view nestName(Nest nest) { return kNests[static_cast<size_t>(nest)].name; }
 
 Result<Kernel> lower(const ir::Module& module, const Cluster& cluster, const Machine& machine) {
-  return kNests[static_cast<size_t>(cluster.nest)].lower(module, cluster, machine);
+  TERCEL_ASSIGN(Kernel kernel,
+                kNests[static_cast<size_t>(cluster.nest)].lower(module, cluster, machine));
+  kernel.cost = clusterCost(module, cluster);
+  return kernel;
 }
 
 }  // namespace tercel::kernel

@@ -71,7 +71,9 @@ bool splitLoop(std::vector<Loop>& loops, const Probe& found) {
   return false;
 }
 
-bool mergeable(const std::vector<Loop>& loops, const Probe& found, size_t outer, size_t inner) {
+bool mergeable(const std::vector<Loop>& loops, const Probe& found, size_t outer, size_t inner,
+               const std::vector<bool>& classes) {
+  if (!classes.empty() && classes[loops[outer].dim] != classes[loops[inner].dim]) return false;
   if (found.bare[outer] || found.bare[inner]) return false;
   for (const auto& strides : found.strides) {
     if (strides.empty()) continue;  // irregular ones show as bare uses
@@ -118,6 +120,12 @@ void Lowering::storeOutput(Emitter& emitter, size_t output, const Index& linear,
                   elem);
 }
 
+size_t inputOf(const Cluster& cluster, ir::Value v) {
+  auto at = std::find(cluster.inputs.begin(), cluster.inputs.end(), v);
+  TERCEL_CHECK(at != cluster.inputs.end(), "value %", v.index, " is no input of the cluster");
+  return static_cast<size_t>(at - cluster.inputs.begin());
+}
+
 int vectorLanes(const ir::Module& module, const Cluster& cluster, const Machine& machine) {
   size_t widest = 4;
   auto look = [&](ir::Value v) {
@@ -139,7 +147,7 @@ int64_t LoopPlan::groupExtent(size_t group) const {
 }
 
 LoopPlan planLoops(const Lowering& lowering, std::span<const int64_t> domain,
-                   const Evaluate& evaluate) {
+                   const Evaluate& evaluate, const std::vector<bool>& classes) {
   LoopPlan plan;
   for (size_t d = 0; d < domain.size(); ++d)
     if (domain[d] != 1) plan.loops.push_back({d, domain[d], 1});
@@ -147,7 +155,7 @@ LoopPlan planLoops(const Lowering& lowering, std::span<const int64_t> domain,
   for (int round = 0; round < 8 && splitLoop(plan.loops, found); ++round)
     found = probe(lowering, plan.loops, domain.size(), evaluate);
   for (size_t i = 0; i < plan.loops.size(); ++i) {
-    if (i > 0 && mergeable(plan.loops, found, i - 1, i))
+    if (i > 0 && mergeable(plan.loops, found, i - 1, i, classes))
       plan.groups.back().push_back(i);
     else
       plan.groups.push_back({i});

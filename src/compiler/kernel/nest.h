@@ -28,10 +28,13 @@ class Lowering {
   void addParams();
 };
 
+// The input that is `v`.
+size_t inputOf(const Cluster& cluster, ir::Value v);
+
 // Lanes of a vector for the widest element type that the cluster computes with.
 int vectorLanes(const ir::Module& module, const Cluster& cluster, const Machine& machine);
-// Nanoseconds that one element of the op takes on one core, very roughly.
-double opCost(const ir::Module& module, const ir::Op& op);
+// Nanoseconds that the cluster takes on one core, roughly.
+double clusterCost(const ir::Module& module, const Cluster& cluster);
 
 // One loop of a nest over a domain; domain dimension `dim` index gets `stride` times its variable.
 struct Loop {
@@ -50,8 +53,9 @@ struct LoopPlan {
   std::vector<Access> accesses;
   int64_t groupExtent(size_t group) const;
 };
+// Loops of different `classes` (one for each domain dimension; empty: all alike) are never merged.
 LoopPlan planLoops(const Lowering& lowering, std::span<const int64_t> domain,
-                   const Evaluate& evaluate);
+                   const Evaluate& evaluate, const std::vector<bool>& classes = {});
 // Domain indices from one index for each group.
 Indices domainIndices(IndexSpace& space, const LoopPlan& plan, size_t rank,
                       std::span<const Index> groups);

@@ -128,6 +128,8 @@ AccessMap operandMap(const ir::Module& m, const ir::Op& op, size_t operand,
       for (int64_t w : op.ints(AttrKey::window_dimensions)) window *= static_cast<double>(w);
       return irregular(m, op, operand, result, window);
     }
+    case OpKind::dynamic_update_slice_:  // its domain is the update
+      return operand == 1 ? AccessMap::identity(domain) : irregular(m, op, operand, result, 1);
     default:
       if (!ir::isElementwise(op.kind) && op.kind != OpKind::optimization_barrier_)
         return irregular(m, op, operand, result, 1);

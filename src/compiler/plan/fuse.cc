@@ -24,6 +24,7 @@ struct Group {
   double weight = 0;
   bool has_heavy = false;      // a dot, convolution, window: evaluated at each element
   bool has_reduce = false;
+  bool is_update = false;      // a dynamic_update_slice in place
   bool alone = false;          // never joined by others (a step of its own)
 };
 
@@ -80,6 +81,7 @@ class Fusion {
     if (isMemoryConstant(o)) return;
     if (!isFusible(m_, o)) return startGroup(p, true);
     if (o.kind == OpKind::reshape_ && escapes_[p]) return startGroup(p, true);  // a view
+    if (o.kind == OpKind::dynamic_update_slice_) return startGroup(p, false);
     if (isDuplicable(m_, o) && !escapes_[p]) {
       if (copyIntoUsers(p)) return;
     }
@@ -171,7 +173,7 @@ class Fusion {
 
   // A reduction joins where each of its elements is needed once for each row of the domain.
   bool joinReduce(const Op& o, const AccessMap& map, Group& group) {
-    if (group.has_heavy || !map.regular) return false;
+    if (group.is_update || group.has_heavy || !map.regular) return false;
     Domain extended = group.domain;
     if (!extendForReduce(m_, o, map, extended)) return false;
     group.domain = extended;
@@ -181,8 +183,15 @@ class Fusion {
 
   // Operands of dots, convolutions and windows are read many times: only movement joins those.
   bool mayEvaluateInside(uint32_t p, uint32_t g) const {
-    for (uint32_t u : users_[p])
-      if (isIn(u, g) && rereadsOperands(op(u).kind) && !isFreeMovement(op(p).kind)) return false;
+    for (uint32_t u : users_[p]) {
+      if (!isIn(u, g)) continue;
+      const Op& user = op(u);
+      if (rereadsOperands(user.kind) && !isFreeMovement(op(p).kind)) return false;
+      // Its first operand is updated in place, not read.
+      if (user.kind == OpKind::dynamic_update_slice_ &&
+          m_.value(user.operand(0)).def == region_.ops[p])
+        return false;
+    }
     return true;
   }
 
@@ -197,13 +206,18 @@ class Fusion {
     groups_.emplace_back();
     groups_[g].alone = alone;
     const Op& o = op(p);
-    if (!o.results.empty()) groups_[g].domain = Domain::of(m_.shape(o.result()).dims);
+    if (!o.results.empty()) groups_[g].domain = Domain::of(domainDims(o));
     AccessMap map = AccessMap::identity(groups_[g].domain);
     if (!alone && o.kind == OpKind::reduce_ && joinReduce(o, map, groups_[g]))
       map = AccessMap::identity(Domain::of(m_.shape(o.result()).dims));
     groups_[g].has_heavy = isHeavy(o.kind);
+    groups_[g].is_update = o.kind == OpKind::dynamic_update_slice_;
     groups_[g].weight = opWeight(m_, o);
     add(p, g, map);
+  }
+
+  const Dims& domainDims(const Op& o) const {
+    return m_.shape(o.kind == OpKind::dynamic_update_slice_ ? o.operand(1) : o.result()).dims;
   }
 
   // Groups in the order of their last member: each then follows all it reads, because a member that
@@ -228,8 +242,15 @@ class Fusion {
       return u;
     }
     std::sort(group.members.begin(), group.members.end());
-    for (uint32_t p : group.members) u.cluster.ops.push_back(region_.ops[p]);
+    for (uint32_t p : group.members) {
+      u.cluster.ops.push_back(region_.ops[p]);
+      const AccessMap& map = mapOf(p, g);
+      u.cluster.maps.emplace_back();
+      if (map.regular) u.cluster.maps.back().assign(map.dims.begin(), map.dims.end());
+    }
     u.cluster.nest = group.has_reduce ? kernel::Nest::rows : kernel::Nest::loop;
+    if (op(group.members.back()).kind == OpKind::dynamic_update_slice_)
+      u.cluster.nest = kernel::Nest::update;
     u.cluster.domain = group.domain.extents;
     u.cluster.reduced = group.domain.reduced;
     for (uint32_t p : group.members)

@@ -89,8 +89,7 @@ Real<B> expm1(Real<B> x) {
 template <class B>
 Real<B> logistic(Real<B> x) {
   Real<B> e = expInRange(max(ExpRange<B>::kLow, -abs(x)));
-  Real<B> y = approxQuotient(x.same(1.0), e + 1.0);
-  return select(x < 0.0, e * y, y);
+  return approxQuotient(select(x < 0.0, e, 1.0), e + 1.0);
 }
 
 template <MathBuilder B>

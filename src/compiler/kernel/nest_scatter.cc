@@ -1,0 +1,192 @@
+// scatter in place: the outputs' memory holds the operands when the kernel starts. Updates are
+// applied in row-major order; a task does a part of every update window.
+#include <algorithm>
+
+#include "compiler/kernel/nest.h"
+
+namespace tercel::kernel {
+namespace {
+
+using ir::AttrKey;
+using ir::Op;
+
+bool contains(const ir::Ints& list, size_t d) {
+  return std::find(list.begin(), list.end(), static_cast<int64_t>(d)) != list.end();
+}
+
+class ScatterNest {
+ public:
+  ScatterNest(const ir::Module& m, const Cluster& cluster, const Machine& machine)
+      : m_(m), low_(m, cluster, machine), op_(m.op(cluster.ops[0])), b_(low_.builder), space_(b_),
+        count_((op_.operands.size() - 1) / 2) {}
+
+  Kernel run() {
+    const Dims& updates = m_.shape(op_.operand(count_ + 1)).dims;
+    const auto& window = op_.ints(AttrKey::update_window_dims);
+    for (size_t d = 0; d < updates.size(); ++d)
+      (contains(window, d) ? window_ : scatter_).push_back(updates[d]);
+    chooseLanes();
+    b_.forLoop(b_.taskBegin(), b_.taskEnd(), 1, [&](V task) { emitTask(task); });
+    return std::move(low_.kernel);
+  }
+
+ private:
+  // Vectors lie along the last window dimension where that is the operand's last one too.
+  void chooseLanes() {
+    const auto& inserted = op_.ints(AttrKey::inserted_window_dims);
+    const auto& batching = op_.ints(AttrKey::input_batching_dims);
+    size_t last = m_.shape(op_.operand(0)).dims.size();
+    bool along_last = last > 0 && !window_.empty() && !contains(inserted, last - 1) &&
+                      !contains(batching, last - 1);
+    lanes_ = along_last ? vectorLanes(m_, low_.cluster, low_.machine) : 1;
+    while (lanes_ > 1 && lanes_ / 2 >= window_.back()) lanes_ /= 2;
+    inner_ = window_.empty() ? 1 : window_.back();
+    block_ = lanes_ == 1 ? inner_ : std::min<int64_t>(inner_, 8 * lanes_);
+    low_.kernel.tasks = (inner_ + block_ - 1) / block_;
+  }
+
+  void emitTask(V task) {
+    Emitter e(b_, space_, m_, lanes_);
+    low_.bindInputs(e);
+    loops(e, scatter_, {}, [&](const Indices& at) { emitWindow(e, at, task); });
+  }
+
+  using Body = std::function<void(const Indices&)>;
+  void loops(Emitter& e, std::span<const int64_t> extents, Indices outer, const Body& body) {
+    if (extents.empty()) return body(outer);
+    b_.forLoop(b_.index(0), b_.index(extents[0]), 1, [&](V i) {
+      e.scope([&] {
+        Indices inner = outer;
+        inner.push_back(space_.loop(i, extents[0]));
+        loops(e, extents.subspan(1), std::move(inner), body);
+      });
+    });
+  }
+
+  // Where the window starts, per operand dimension; invalid V: at 0.
+  std::vector<V> windowStart(Emitter& e, const Indices& at) {
+    const Shape& indices = m_.shape(op_.operand(count_));
+    const auto& map = op_.ints(AttrKey::scatter_dims_to_operand_dims);
+    size_t vector_dim = static_cast<size_t>(op_.integer(AttrKey::index_vector_dim));
+    std::vector<V> start(m_.shape(op_.operand(0)).dims.size());
+    for (size_t k = 0; k < map.size(); ++k) {
+      Indices where = at;
+      if (vector_dim < indices.dims.size())
+        where.insert(where.begin() + static_cast<int64_t>(vector_dim),
+                     Index(static_cast<int64_t>(k)));
+      V value = elemToIndex(b_, e.at(op_.operand(count_), where), indices.dtype);
+      start[static_cast<size_t>(map[k])] = value;
+    }
+    const auto& batching = op_.ints(AttrKey::input_batching_dims);
+    const auto& in_indices = op_.ints(AttrKey::scatter_indices_batching_dims);
+    for (size_t k = 0; k < batching.size(); ++k) {
+      size_t d = static_cast<size_t>(in_indices[k]);
+      start[static_cast<size_t>(batching[k])] =
+          space_.emitScalar(at[d - (d > vector_dim ? 1 : 0)]);
+    }
+    return start;
+  }
+
+  // Dimensions without a window are checked once, the others at each element.
+  void emitWindow(Emitter& e, const Indices& at, V task) {
+    const Dims& dims = m_.shape(op_.operand(0)).dims;
+    std::vector<V> start = windowStart(e, at);
+    V inside;
+    std::vector<int> window_of(dims.size(), -1);
+    int next = 0;
+    for (size_t d = 0; d < dims.size(); ++d) {
+      bool no_window = contains(op_.ints(AttrKey::inserted_window_dims), d) ||
+                       contains(op_.ints(AttrKey::input_batching_dims), d);
+      if (!no_window) window_of[d] = next++;
+      if (!no_window || !start[d].valid()) continue;
+      V ok = b_.compare(Opcode::icmp, Predicate::ult, start[d], b_.index(dims[d]));
+      inside = inside.valid() ? b_.binary(Opcode::and_, inside, ok) : ok;
+    }
+    auto body = [&] { emitWindowLoops(e, at, start, window_of, task); };
+    inside.valid() ? b_.ifThen(inside, [&] { e.scope(body); }) : body();
+  }
+
+  void emitWindowLoops(Emitter& e, const Indices& at, const std::vector<V>& start,
+                       const std::vector<int>& window_of, V task) {
+    if (window_.empty()) return apply(e, at, {}, start, window_of, {});
+    std::span<const int64_t> outer = std::span<const int64_t>(window_).first(window_.size() - 1);
+    loops(e, outer, {}, [&](const Indices& window) {
+      V lo = b_.imul(task, b_.index(block_));
+      V hi = b_.binary(Opcode::smin, b_.iadd(lo, b_.index(block_)), b_.index(inner_));
+      if (low_.kernel.tasks == 1) {
+        lo = b_.index(0);
+        hi = b_.index(inner_);
+      }
+      b_.forLoop(lo, hi, lanes_, [&](V i) {
+        Guard guard;
+        if (inner_ % lanes_) {
+          Type ids{Scalar::i32, static_cast<uint16_t>(lanes_)};
+          V left = b_.cast(Opcode::itrunc, b_.isub(b_.index(inner_), i), Scalar::i32);
+          guard.lanes = b_.compare(Opcode::icmp, Predicate::slt, b_.laneIds(ids), left);
+        }
+        Indices all = window;
+        all.push_back(space_.loop(i, inner_, lanes_ > 1));
+        apply(e, at, all, start, window_of, guard);
+      });
+    });
+  }
+
+  void apply(Emitter& e, const Indices& at, const Indices& window, const std::vector<V>& start,
+             const std::vector<int>& window_of, Guard guard) {
+    const Dims& dims = m_.shape(op_.operand(0)).dims;
+    Indices where;
+    V inside;
+    for (size_t d = 0; d < dims.size(); ++d) {
+      Index i = window_of[d] < 0 ? Index(0) : window[static_cast<size_t>(window_of[d])];
+      if (start[d].valid()) i = space_.add(i, space_.scalar(start[d], dims[d]));
+      if (start[d].valid() && window_of[d] >= 0) {
+        V value = space_.varies(i) ? space_.emitLanes(i, lanes_) : space_.emitScalar(i);
+        V ok = b_.compare(Opcode::icmp, Predicate::ult, value, b_.index(dims[d]));
+        inside = inside.valid() ? b_.binary(Opcode::and_, inside, ok) : ok;
+      }
+      where.push_back(i);
+    }
+    Index linear = space_.linear(where, dims);
+    auto update = [&] { combine(e, at, window, linear); };
+    auto guarded = [&] { e.guarded(guard, update); };
+    if (!inside.valid()) return guarded();
+    if (!b_.type(inside).isVector()) return b_.ifThen(inside, guarded);
+    e.guarded(guard, [&] { e.guarded(Guard{inside, {}}, update); });
+  }
+
+  void combine(Emitter& e, const Indices& at, const Indices& window, const Index& linear) {
+    const auto& window_dims = op_.ints(AttrKey::update_window_dims);
+    Indices where;
+    for (size_t d = 0, w = 0, s = 0; d < window_dims.size() + scatter_.size(); ++d)
+      where.push_back(contains(window_dims, d) ? window[w++] : at[s++]);
+    std::vector<Elem> args;
+    for (size_t k = 0; k < count_; ++k)
+      args.push_back(e.loadAt(low_.output_buffers[k], m_.shape(op_.operand(k)).dtype, linear));
+    for (size_t k = 0; k < count_; ++k) args.push_back(e.at(op_.operand(count_ + 1 + k), where));
+    std::vector<Elem> results = e.runRegion(op_.regions[0], args);
+    for (size_t k = 0; k < count_; ++k) {
+      Elem x = results[k];
+      x.re = roundTo(b_, x.re, m_.shape(op_.result(k)).dtype);
+      low_.storeOutput(e, k, linear, x);
+    }
+  }
+
+  const ir::Module& m_;
+  Lowering low_;
+  const Op& op_;
+  Builder& b_;
+  IndexSpace space_;
+  size_t count_;  // operands
+  Dims window_, scatter_;
+  int lanes_ = 1;
+  int64_t inner_ = 1;
+  int64_t block_ = 1;
+};
+
+}  // namespace
+
+Result<Kernel> lowerScatter(const ir::Module& m, const Cluster& cluster, const Machine& machine) {
+  return ScatterNest(m, cluster, machine).run();
+}
+
+}  // namespace tercel::kernel
