@@ -1,7 +1,6 @@
 // What a module computes is the same before and after each pass, to the bit.
 #include <gtest/gtest.h>
 
-#include <cmath>
 #include <cstdio>
 #include <cstdlib>
 
@@ -9,38 +8,14 @@
 #include "compiler/ir/text.h"
 #include "compiler/ir/verifier.h"
 #include "compiler/passes/pipeline.h"
+#include "contract.h"
 #include "random_module.h"
+#include "same_literal.h"
 
 namespace tercel::passes {
 namespace {
 
 using ir::Literal;
-
-bool sameNumber(double a, double b) {
-  if (std::isnan(a) || std::isnan(b)) return std::isnan(a) && std::isnan(b);
-  return a == b && std::signbit(a) == std::signbit(b);
-}
-
-// Equal bits, any NaN equal to any other.
-bool sameElement(const Literal& a, const Literal& b, int64_t i) {
-  return visitDType(a.shape().dtype, [&]<class T>() {
-    T x = a.at<T>(i), y = b.at<T>(i);
-    if constexpr (std::is_same_v<T, std::complex<float>> ||
-                  std::is_same_v<T, std::complex<double>>)
-      return sameNumber(x.real(), y.real()) && sameNumber(x.imag(), y.imag());
-    else if constexpr (std::is_integral_v<T>)
-      return x == y;
-    else
-      return sameNumber(a.number(i), b.number(i));
-  });
-}
-
-bool sameLiteral(const Literal& a, const Literal& b) {
-  if (!(a.shape() == b.shape())) return false;
-  for (int64_t i = 0; i < a.shape().elements(); ++i)
-    if (!sameElement(a, b, i)) return false;
-  return true;
-}
 
 void expectSame(const std::string& pass, uint64_t seed, const ir::Module& before,
                 const ir::Module& after, const std::vector<Literal>& args) {
@@ -73,6 +48,7 @@ void expectKept(uint64_t seed) {
   Status s = runPipeline(changed, options);
   ASSERT_TRUE(s.ok()) << "seed " << seed << ": " << s.message() << "\n" << ir::print(module);
   expectSame("the pipeline", seed, module, changed, args);
+  ASSERT_EQ("", contractViolation(changed)) << "seed " << seed << "\n" << ir::print(changed);
 }
 
 // TERCEL_SEEDS=first:count looks further.

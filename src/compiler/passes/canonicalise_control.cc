@@ -1,6 +1,7 @@
 // Ops with regions that are another, plainer op.
 #include "compiler/passes/constants.h"
 #include "compiler/passes/dimensions.h"
+#include "compiler/passes/effects.h"
 #include "compiler/passes/rules.h"
 #include "core/status.h"
 
@@ -96,6 +97,14 @@ bool sortRule(Rewriter& rw, const Op& op) {
   return true;
 }
 
+// Reductions and sorts that give no elements.
+bool emptyRule(Rewriter& rw, const Op& op) {
+  for (Value v : op.results)
+    if (rw.shape(v).elements() != 0) return false;
+  for (Value v : op.results) rw.replace(v, rw.like(v, 0));
+  return true;
+}
+
 bool whileRule(Rewriter& rw, const Op& op) {
   if (!isAllZeros(rw, rw.module().region(op.regions[0]).results[0])) return false;
   rw.replaceAll(op, op.operands);
@@ -162,6 +171,7 @@ bool canonicalBranch(Rewriter& rw, OpId id) {
 
 bool canonicalControl(Rewriter& rw, OpId id) {
   const Op& op = rw.op(id);
+  if (actsOnElements(op.kind) && emptyRule(rw, op)) return true;
   switch (op.kind) {
     case OpKind::if_:
       return ifRule(rw, op);
