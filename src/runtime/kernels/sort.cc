@@ -60,8 +60,13 @@ void merge(const Row& row, const Index* from, Index* to, int64_t middle, int64_t
   int64_t left = 0, right = middle;
   bool in_order = middle >= n || !row.less(from[middle], from[middle - 1]);
   if (!in_order) {
+    // Without branches on the outcome: it is a coin toss, and a wrong guess costs more than a call.
     while (left < middle && right < n) {
-      *to++ = row.less(from[right], from[left]) ? from[right++] : from[left++];
+      Index first = from[left], second = from[right];
+      bool takes_right = row.less(second, first);
+      *to++ = takes_right ? second : first;
+      left += !takes_right;
+      right += takes_right;
     }
   }
   to = std::copy(from + left, from + middle, to);
