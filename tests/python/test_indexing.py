@@ -1,0 +1,76 @@
+"""Gather, scatter, sort and random numbers."""
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+
+
+def floats(rng, *shape):
+    return rng.normal(size=shape).astype(np.float32)
+
+
+def test_gathers(agree, rng):
+    x, i = floats(rng, 10, 6), np.array([[0, 3], [9, -1], [25, -30]], np.int32)
+    agree(lambda a, k: (a[k], a[:, k], a[k, k], jnp.take(a, k, axis=0, mode="clip"), a[2, k],
+                        a.at[k].get(mode="fill", fill_value=7)), x, i)
+
+
+def test_scatters(agree, rng):
+    x, v = floats(rng, 10, 6), floats(rng, 4, 6)
+    i = np.array([1, 3, 9, 12], np.int32)
+    agree(lambda a, k, u: (a.at[k].set(u), a.at[k].add(u), a.at[k].multiply(u), a.at[k].max(u),
+                           a.at[2:6].set(u), a.at[k, 2].add(1.0)), x, i, v)
+
+
+def test_scatter_with_repeated_indices(agree, rng):
+    i = rng.integers(0, 5, 100).astype(np.int32)
+    agree(lambda k: (jnp.zeros(5, jnp.int32).at[k].add(1), jax.ops.segment_max(k * 3, k, 5),
+                     jnp.bincount(k, length=5)), i)
+
+
+def test_gradient_of_an_embedding(agree, rng):
+    i = rng.integers(0, 20, (4, 7)).astype(np.int32)
+    agree(jax.grad(lambda e, k: (jnp.tanh(e[k]) ** 2).sum()), floats(rng, 20, 5), i)
+
+
+@pytest.mark.parametrize("dtype", ["int8", "int32", "uint32", "float16", "float32", "float64"])
+def test_sort(agree, rng, x64, dtype):
+    x = (rng.normal(size=(5, 100)) * 30).astype(dtype)
+    agree(lambda v: (jnp.sort(v), jnp.sort(v, 0, descending=True), jnp.argsort(v, 1),
+                     jnp.argsort(v, 0, descending=True)), x)
+
+
+def test_sort_is_stable_and_places_nan_last(agree, rng):
+    x = rng.integers(0, 4, 200).astype(np.float32)
+    x[::17] = np.nan
+    x[5] = -0.0
+    agree(lambda v: (jnp.sort(v), jnp.argsort(v, stable=True)), x)
+
+
+def test_sort_of_several_operands(agree, rng):
+    keys, values = rng.integers(0, 9, 50).astype(np.int32), floats(rng, 50)
+    agree(lambda k, v: (jax.lax.sort((k, v), num_keys=2), jax.lax.sort((k, v), num_keys=1),
+                        jnp.lexsort((v, k))), keys, values)
+
+
+def test_top_k_unique_searchsorted(agree, rng):
+    x = floats(rng, 64)
+    agree(lambda v: (jax.lax.top_k(v, 5), jnp.searchsorted(jnp.sort(v), v[:7]), jnp.median(v),
+                     jnp.unique(jnp.round(v), size=8, fill_value=0)), x)
+
+
+def test_random_bits_are_jaxs(agree):
+    agree(lambda k: (jax.random.bits(k, (100,)), jax.random.split(k, 5),
+                     jax.random.fold_in(k, 7)), np.array([1, 2], np.uint32))
+
+
+def test_random_distributions(agree):
+    agree(lambda k: (jax.random.uniform(k, (50,)), jax.random.normal(k, (3, 40)),
+                     jax.random.randint(k, (20,), -5, 17), jax.random.bernoulli(k, 0.3, (30,)),
+                     jax.random.permutation(k, 25), jax.random.categorical(k, jnp.zeros((4, 9))),
+                     jax.random.exponential(k, (10,))), np.array([1, 2], np.uint32), scale=10)
+
+
+def test_typed_keys(agree):
+    agree(lambda seed: jax.random.normal(jax.random.fold_in(jax.random.key(seed), 3), (9,)), 5)

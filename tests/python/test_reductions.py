@@ -1,0 +1,114 @@
+"""Reductions, windows, products, convolutions."""
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+
+
+def floats(rng, *shape):
+    return rng.normal(size=shape).astype(np.float32)
+
+
+@pytest.mark.parametrize("axis", [None, 0, 1, 2, (0, 2), (1, 2), (0, 1)])
+def test_reductions_over_axes(agree, rng, axis):
+    agree(lambda x: (x.sum(axis), x.max(axis), x.min(axis), x.mean(axis), x.var(axis)),
+          floats(rng, 6, 17, 33))
+
+
+@pytest.mark.parametrize("dtype", ["bool", "int8", "uint16", "int32", "int64", "float16",
+                                   "bfloat16", "float64"])
+def test_reductions_of_dtypes(agree, rng, x64, dtype):
+    x = (rng.normal(size=(9, 40)) * 4).astype(jnp.dtype(dtype))
+    agree(lambda v: (v.sum(1), v.max(0), v.min(), jnp.any(v != 0, 1), jnp.all(v != 0, 0)), x)
+
+
+def test_reductions_of_nothing(agree):
+    agree(lambda x: (x.sum(0), x.sum(1), x.prod(0)), np.zeros((0, 4), np.float32))
+
+
+def test_argmax_and_ties(agree, rng):
+    x = rng.integers(0, 5, (20, 31)).astype(np.float32)
+    agree(lambda v: (v.argmax(), v.argmax(0), v.argmin(1), jnp.nanargmax(v, 1)), x)
+
+
+def test_nan_in_max(agree):
+    x = np.array([[1, np.nan, 3], [4, 5, 6]], np.float32)
+    agree(lambda v: (v.max(1), v.min(0), jnp.nanmax(v)), x)
+
+
+@pytest.mark.parametrize("shape", [(4, 8), (3, 1000), (2, 5, 77)])
+def test_softmax_and_norm(agree, rng, shape):
+    def norm(x):
+        centred = x - x.mean(-1, keepdims=True)
+        return centred * jax.lax.rsqrt((centred * centred).mean(-1, keepdims=True) + 1e-5)
+    agree(lambda x: (jax.nn.softmax(x), jax.nn.log_softmax(x, 0), norm(x),
+                     jax.nn.logsumexp(x, -1)), floats(rng, *shape))
+
+
+def test_cumulative(agree, rng):
+    agree(lambda x: (jnp.cumsum(x, 0), jnp.cumprod(x, 1), jnp.maximum.accumulate(x)),
+          floats(rng, 5, 40))
+
+
+@pytest.mark.parametrize("padding", ["SAME", "VALID"])
+@pytest.mark.parametrize("window,stride", [((2, 2), (2, 2)), ((3, 3), (1, 2)), ((1, 3), (2, 1))])
+def test_pooling_and_its_gradient(agree, rng, padding, window, stride):
+    def pool(x, init, op):
+        return jax.lax.reduce_window(x, init, op, (1, *window, 1), (1, *stride, 1), padding)
+    agree(lambda x: (pool(x, -jnp.inf, jax.lax.max), pool(x, 0.0, jax.lax.add),
+                     jax.grad(lambda v: (pool(v, -jnp.inf, jax.lax.max) ** 2).sum())(x)),
+          floats(rng, 2, 9, 10, 3))
+
+
+@pytest.mark.parametrize("spec,left,right", [
+    ("ij,jk->ik", (5, 7), (7, 3)), ("ij,kj->ik", (33, 65), (17, 65)), ("ij,j->i", (40, 50), (50,)),
+    ("bij,bjk->bik", (6, 4, 5), (6, 5, 3)), ("bhqd,bhkd->bhqk", (2, 3, 8, 4), (2, 3, 9, 4)),
+    ("i,j->ij", (6,), (7,)), ("ijk,kjl->il", (4, 5, 6), (6, 5, 3)), ("i,i->", (100,), (100,)),
+    ("bqhd,bkhd->bhqk", (2, 8, 3, 4), (2, 9, 3, 4))])
+def test_products(agree, rng, spec, left, right):
+    agree(lambda a, b: jnp.einsum(spec, a, b), floats(rng, *left), floats(rng, *right), scale=5)
+
+
+@pytest.mark.parametrize("dtype", ["int8", "int32", "uint8", "float16", "bfloat16", "float64",
+                                   "complex64"])
+def test_product_dtypes(agree, rng, x64, dtype):
+    x, y = ((rng.normal(size=s) * 3).astype(jnp.dtype(dtype)) for s in ((9, 20), (20, 6)))
+    agree(lambda a, b: a @ b, x, y, scale=20)
+
+
+def test_product_with_epilogue_and_gradient(agree, rng):
+    def layer(w, b, x):
+        return jax.nn.gelu(x @ w + b).sum()
+    agree(jax.grad(layer, (0, 1, 2)), floats(rng, 20, 30), floats(rng, 30), floats(rng, 11, 20),
+          scale=20)
+
+
+@pytest.mark.parametrize("layout", ["NHWC", "NCHW"])
+@pytest.mark.parametrize("stride,dilation,groups", [(1, 1, 1), (2, 1, 1), (1, 2, 1), (1, 1, 4),
+                                                    (2, 1, 2)])
+def test_convolutions_and_gradients(agree, rng, layout, stride, dilation, groups):
+    shape = (2, 9, 8, 4) if layout == "NHWC" else (2, 4, 9, 8)
+    weights = "HWIO" if layout == "NHWC" else "OIHW"
+    kernel = (3, 3, 4 // groups, 8) if layout == "NHWC" else (8, 4 // groups, 3, 3)
+
+    def convolve(x, w):
+        return jax.lax.conv_general_dilated(
+            x, w, (stride, stride), "SAME", rhs_dilation=(dilation, dilation),
+            feature_group_count=groups, dimension_numbers=(layout, weights, layout))
+
+    def loss(x, w):
+        return (convolve(x, w) ** 2).sum()
+
+    agree(lambda x, w: (convolve(x, w), jax.grad(loss, (0, 1))(x, w)), floats(rng, *shape),
+          floats(rng, *kernel), scale=20)
+
+
+def test_convolutions_of_other_ranks(agree, rng):
+    def convolve(x, w, stride):
+        return jax.lax.conv_general_dilated(x, w, stride, "SAME")
+    agree(lambda a, b, c, d: (convolve(a, b, (2,)), convolve(c, d, (1, 1, 2)),
+                              jax.lax.conv_transpose(a, b.transpose(2, 1, 0), (2,), "SAME",
+                                                     dimension_numbers=("NCH", "HIO", "NCH"))),
+          floats(rng, 2, 3, 11), floats(rng, 5, 3, 4), floats(rng, 1, 2, 5, 6, 7),
+          floats(rng, 3, 2, 2, 3, 2), scale=20)
