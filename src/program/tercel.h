@@ -5,8 +5,9 @@
  *   tercel_program_run(program, args, results, NULL);
  *   tercel_program_destroy(program);
  *
- * Arrays are dense and row-major, aligned as their elements are. A program may run on several
- * threads at once. Only additions will be made to this interface under the same TERCEL_API_VERSION.
+ * Arrays are dense and row-major, aligned as their elements are; results at TERCEL_ALIGNMENT bytes
+ * save a copy. A program may run on several threads at once. Only additions will be made to this
+ * interface under the same TERCEL_API_VERSION.
  */
 #ifndef TERCEL_H
 #define TERCEL_H
@@ -18,6 +19,7 @@ extern "C" {
 #endif
 
 #define TERCEL_API_VERSION 1
+#define TERCEL_ALIGNMENT 64
 #define TERCEL_EXPORT __attribute__((visibility("default")))
 
 typedef enum tercel_code {

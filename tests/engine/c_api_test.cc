@@ -101,6 +101,22 @@ TEST(CApi, BadFilesAreErrors) {
   tercel_program_destroy(program);
 }
 
+TEST(CApi, ResultsAnywhere) {
+  std::vector<std::byte> bytes = programBytes();
+  tercel_program* program = nullptr;
+  ASSERT_EQ(tercel_program_load(bytes.data(), bytes.size(), nullptr, &program), TERCEL_OK);
+  alignas(64) float memory[64] = {0, 1, 2, 3, 4, 5, 6};
+  int calls = 0;
+  tercel_run_options run = {sizeof(run), negate, &calls};
+  void* args[] = {memory + 1};
+  void* results[] = {memory + 33, memory + 1};  // the second is the argument itself
+  ASSERT_EQ(tercel_program_run(program, args, results, &run), TERCEL_OK);
+  EXPECT_EQ(memory[33 + 5], -6);
+  EXPECT_EQ(memory[33 + 6], 0);
+  EXPECT_EQ(memory[1 + 5], 6);
+  tercel_program_destroy(program);
+}
+
 TEST(CApi, FromC) {
   std::vector<std::byte> bytes = programBytes();
   char name[32] = {};

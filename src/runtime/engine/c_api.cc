@@ -1,10 +1,12 @@
 // tercel.h over LoadedProgram.
 #include <algorithm>
+#include <cstdlib>
 #include <cstring>
 #include <exception>
 #include <memory>
 #include <new>
 #include <string>
+#include <vector>
 
 #include "core/options.h"
 #include "program/format.h"
@@ -90,6 +92,42 @@ class CallbackHandler final : public engine::CustomCallHandler {
   const tercel_run_options& options_;
 };
 
+struct Free {
+  void operator()(void* data) const { std::free(data); }
+};
+
+// Programs write their results with aligned stores: a result that is not gets its own memory for
+// the run.
+class AlignedResults {
+ public:
+  Status init(const program::Program& program, void* const* results) {
+    for (size_t i = 0; i < program.results.size(); ++i) {
+      pointers_.push_back(results[i]);
+      size_t bytes = static_cast<size_t>(program.results[i].shape.bytes());
+      if (reinterpret_cast<uintptr_t>(results[i]) % TERCEL_ALIGNMENT == 0 || bytes == 0) continue;
+      size_t rounded = (bytes + TERCEL_ALIGNMENT - 1) / TERCEL_ALIGNMENT * TERCEL_ALIGNMENT;
+      std::unique_ptr<void, Free> own(std::aligned_alloc(TERCEL_ALIGNMENT, rounded));
+      if (!own) return tercel::resourceExhausted("no memory for result ", i);
+      pointers_.back() = own.get();
+      copies_.push_back({std::move(own), results[i], bytes});
+    }
+    return Status();
+  }
+  void* const* pointers() const { return pointers_.data(); }
+  void store() const {
+    for (const Copy& copy : copies_) std::memcpy(copy.to, copy.from.get(), copy.bytes);
+  }
+
+ private:
+  struct Copy {
+    std::unique_ptr<void, Free> from;
+    void* to;
+    size_t bytes;
+  };
+  std::vector<void*> pointers_;
+  std::vector<Copy> copies_;
+};
+
 tercel_array_type arrayType(const tercel::Shape& shape, int32_t aliased_result) {
   return {static_cast<tercel_dtype>(shape.dtype), static_cast<int32_t>(shape.rank()),
           shape.dims.data(), shape.bytes(), aliased_result};
@@ -167,11 +205,15 @@ int tercel_program_run(const tercel_program* program, void* const* args, void* c
   return guarded([&]() -> Status {
     tercel_run_options own = ownCopy(options);
     CallbackHandler handler(own);
+    AlignedResults aligned;
+    TERCEL_TRY(aligned.init(program->loaded->program(), results));
     engine::Invocation invocation;
     invocation.args = args;
-    invocation.results = results;
+    invocation.results = aligned.pointers();
     invocation.pool = program->pool;
     invocation.custom_calls = own.custom_call ? &handler : nullptr;
-    return program->loaded->run(invocation);
+    TERCEL_TRY(program->loaded->run(invocation));
+    aligned.store();
+    return Status();
   });
 }
