@@ -9,6 +9,8 @@
 #include <unordered_map>
 
 #include "compiler/codegen/codegen.h"
+#include "compiler/kernel/text.h"
+#include "compiler/kernel/verifier.h"
 
 namespace tercel::compiler {
 namespace {
@@ -81,6 +83,8 @@ Result<Shared> generate(const ir::Module& module, const kernel::Cluster& cluster
   const codegen::Target& target = codegen::Target::host();
   TERCEL_ASSIGN(kernel::Kernel lowered, kernel::lower(module, cluster, machineOf(target)));
   lowered.name = symbolFor(key, name);
+  if (options.dump) options.dump(cat(lowered.name, ".kernel"), kernel::print(lowered));
+  TERCEL_TRY(kernel::verify(lowered));
   codegen::CodegenOptions codegen_options;
   if (options.dump) {
     static std::mutex one_at_a_time;
