@@ -216,7 +216,8 @@ def typed_random(key):
     a, b = jax.random.split(key)
     return (jax.random.uniform(a, (4,)), jax.random.bernoulli(b, 0.5, (3,)),
             jax.random.bits(a, (2,)), jax.random.randint(b, (5,), 0, 10),
-            jax.random.permutation(a, 6), jax.random.gumbel(a, (2, 2)), jax.random.categorical(b, jnp.ones(3)))
+            jax.random.permutation(a, 6), jax.random.gumbel(a, (2, 2)),
+            jax.random.categorical(b, jnp.ones(3)))
 
 
 @program(jax.random.key(0, impl="rbg"))

@@ -1,8 +1,8 @@
 """Writes StableHLO portable artifacts as JAX sends them to a plugin, and what they should read as.
 
-make_corpus.py DIR [--quick]: NAME@VERSION.bc and NAME@VERSION.txt. A text starts with a line
-`may refuse: ...` that names the ops and types in the program that our IR lacks, as ops.def and
-dtypes.def say; then comes mlir_listing.py's listing. Exits with 77 where JAX is missing.
+make_corpus.py DIR [--all]: NAME@VERSION.bc and NAME@VERSION.txt, for a few versions or all. A text
+starts with a line `may refuse: ...` that names the ops and types of the program that our IR lacks;
+then comes mlir_listing.py's listing. Exits with 77 where JAX is missing.
 """
 import pathlib
 import re
@@ -20,8 +20,9 @@ except ImportError as error:
     sys.exit(77)
 
 OPS = pathlib.Path(__file__).parents[2] / "src/compiler/ir/ops.def"
-VERSIONS = ["0.9.0", "0.12.0", "0.14.0", "0.15.0", "0.20.0", "1.0.0", "1.1.0", "1.4.0", "1.5.0",
-            "1.6.0", "1.9.0", "1.10.0", "1.13.7", "1.15.0", "1.17.0"]
+FEW_VERSIONS = ["0.9.0", "0.14.0", "1.17.0"]
+ALL_VERSIONS = ["0.9.0", "0.10.0", "0.12.0", "0.14.0", "0.15.0", "0.20.0", "1.0.0", "1.1.0",
+                "1.4.0", "1.5.0", "1.6.0", "1.9.0", "1.10.0", "1.13.7", "1.15.0", "1.17.0"]
 # Read without an op of ours.
 ONE_DEVICE = {"sdy.manual_computation", "partition_id", "replica_id"} | {
     name.removeprefix("stablehlo.") for name in mlir_listing.IDENTITIES}
@@ -85,7 +86,7 @@ def programs():
 def main():
     directory = pathlib.Path(sys.argv[1])
     directory.mkdir(parents=True, exist_ok=True)
-    versions = VERSIONS if "--quick" not in sys.argv else ["0.9.0", "1.17.0"]
+    versions = ALL_VERSIONS if "--all" in sys.argv else FEW_VERSIONS
     known = known_ops()
     count = skipped = 0
     for name, text in programs():
