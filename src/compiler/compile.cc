@@ -24,6 +24,7 @@ Result<program::Program> compileChecked(ir::Module module, const CompileOptions&
     };
   TERCEL_TRY(passes::runPipeline(module, pipeline));
   TERCEL_ASSIGN(plan::Plan plan, plan::makePlan(module));
+  if (options.dump) options.dump("plan", plan::print(module, plan));
   TERCEL_TRY(generateKernels(module, plan, options));
   return std::move(plan.program);
 }

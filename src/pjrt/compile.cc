@@ -4,6 +4,7 @@
 #include <array>
 
 #include "compiler/compile.h"
+#include "compiler/dump.h"
 #include "compiler/ir/verifier.h"
 #include "pjrt/eval_runner.h"
 
@@ -25,8 +26,11 @@ std::string textOf(const OptionValue& value) {
 Result<Compiled> compile(std::string_view code, const Options& options) {
   auto bytes = std::as_bytes(std::span(code.data(), code.size()));
   if (!options.eval) {
-    TERCEL_ASSIGN(program::Program program, compiler::compile(bytes, {}));
-    return Compiled{std::move(program), nullptr};
+    TERCEL_ASSIGN(program::Program program, compiler::compileWithDump(bytes, {}, options.dump));
+    if (!options.check) return Compiled{std::move(program), nullptr};
+    TERCEL_ASSIGN(ir::Module module, compiler::read(bytes));
+    TERCEL_ASSIGN(auto runner, makeCheckRunner(std::move(module), program));
+    return Compiled{std::move(program), std::move(runner)};
   }
   TERCEL_ASSIGN(ir::Module module, compiler::read(bytes));
   TERCEL_TRY(ir::verify(module));

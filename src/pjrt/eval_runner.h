@@ -1,4 +1,5 @@
-// Runs a program on the evaluator: slow, plain and right. TERCEL_EVAL=1 asks for it.
+// Runs a program on the evaluator: slow, plain and right. TERCEL_EVAL=1 asks for it;
+// TERCEL_CHECK=1 for native code whose results the evaluator judges.
 #pragma once
 #include <memory>
 
@@ -12,5 +13,9 @@ namespace tercel::pjrt {
 program::Program signatureOf(const ir::Module& module);
 
 std::shared_ptr<engine::Runner> makeEvalRunner(ir::Module module);
+
+// Native code and then the evaluator on the same arguments; INTERNAL where their results differ.
+Result<std::shared_ptr<engine::Runner>> makeCheckRunner(ir::Module module,
+                                                        program::Program program);
 
 }  // namespace tercel::pjrt

@@ -1,0 +1,77 @@
+#include "tools/command_line.h"
+
+#include <charconv>
+#include <cstdio>
+#include <fstream>
+#include <iostream>
+#include <iterator>
+#include <span>
+
+namespace tercel::tools {
+
+CommandLine::CommandLine(int argc, char** argv) {
+  for (int i = 1; i < argc; ++i) {
+    std::string_view word = argv[i];
+    if (word.starts_with("--"))
+      flags_.emplace_back(word.substr(2));
+    else
+      words_.emplace_back(word);
+  }
+}
+
+bool CommandLine::flag(std::string_view name) {
+  return std::erase(flags_, name) > 0;
+}
+
+std::vector<std::string> CommandLine::values(std::string_view name) {
+  std::vector<std::string> found;
+  std::string prefix = std::string(name) + "=";
+  std::erase_if(flags_, [&](const std::string& flag) {
+    if (!flag.starts_with(prefix)) return false;
+    found.push_back(flag.substr(prefix.size()));
+    return true;
+  });
+  return found;
+}
+
+std::string CommandLine::value(std::string_view name, std::string_view fallback) {
+  std::vector<std::string> found = values(name);
+  return found.empty() ? std::string(fallback) : found.back();
+}
+
+Result<int64_t> CommandLine::number(std::string_view name, int64_t fallback) {
+  std::string text = value(name);
+  if (text.empty()) return fallback;
+  int64_t number = 0;
+  auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
+  if (error != std::errc() || end != text.data() + text.size())
+    return invalidArgument("--", name, " takes a number, not '", text, "'");
+  return number;
+}
+
+Status CommandLine::unknownFlag() const {
+  if (flags_.empty()) return {};
+  return invalidArgument("there is no flag --", flags_.front(), "; see --help");
+}
+
+Result<std::vector<std::byte>> readFile(const std::string& path) {
+  std::string text;
+  if (path == "-") {
+    text.assign(std::istreambuf_iterator<char>(std::cin), {});
+  } else {
+    std::ifstream in(path, std::ios::binary);
+    if (!in) return Status(Code::not_found, cat("cannot read ", path));
+    text.assign(std::istreambuf_iterator<char>(in), {});
+  }
+  auto bytes = std::as_bytes(std::span(text));
+  return std::vector<std::byte>(bytes.begin(), bytes.end());
+}
+
+int finish(std::string_view tool, const Status& status) {
+  if (status.ok()) return 0;
+  std::fprintf(stderr, "%.*s: %s\n", static_cast<int>(tool.size()), tool.data(),
+               status.message().c_str());
+  return 1;
+}
+
+}  // namespace tercel::tools

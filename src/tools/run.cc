@@ -1,0 +1,215 @@
+// tercel-run: a program on native code, on the evaluator, or on both and compared.
+#include <chrono>
+#include <cstdio>
+#include <cstring>
+#include <fstream>
+#include <optional>
+
+#include "compiler/dump.h"
+#include "compiler/eval/difference.h"
+#include "compiler/eval/evaluator.h"
+#include "compiler/ir/verifier.h"
+#include "program/format.h"
+#include "runtime/engine/loaded_program.h"
+#include "runtime/engine/thread_pool.h"
+#include "tools/command_line.h"
+#include "tools/program_input.h"
+
+namespace tercel::tools {
+namespace {
+
+constexpr char kUsage[] = R"(usage: tercel-run [FLAG...] FILE    (- is standard input)
+
+FILE is a StableHLO portable artifact, a module in our text form, or a saved Program.
+
+  --native         run native code only
+  --eval           run the evaluator only
+                   (without either: both, and fail where they differ)
+  --input=FILE     the next argument, a .npy file or its bare elements; the rest is made up
+  --seed=N         of the made-up arguments
+  --threads=N      of native code, the caller's included; 0: all cores
+  --repeat=N       run native code N times and print the least time
+  --compile-only   do not run
+  --save=FILE      write the compiled Program
+  --dump=FOLDER    write every stage of the compilation below this folder
+)";
+
+struct Request {
+  std::vector<std::byte> bytes;
+  bool native = true, eval = true, compile_only = false;
+  std::vector<std::string> inputs;
+  int64_t seed = 0, threads = 0, repeat = 1;
+  std::string save, dump;
+};
+
+Result<Request> parse(CommandLine& line) {
+  Request request;
+  bool native = line.flag("native"), eval = line.flag("eval");
+  request.native = native || !eval;
+  request.eval = eval || !native;
+  request.compile_only = line.flag("compile-only");
+  request.inputs = line.values("input");
+  request.save = line.value("save");
+  request.dump = line.value("dump");
+  TERCEL_ASSIGN(request.seed, line.number("seed", 0));
+  TERCEL_ASSIGN(request.threads, line.number("threads", 0));
+  TERCEL_ASSIGN(request.repeat, line.number("repeat", 1));
+  TERCEL_TRY(line.unknownFlag());
+  if (line.words().size() != 1) return invalidArgument("name one file; see --help");
+  TERCEL_ASSIGN(request.bytes, readFile(line.words()[0]));
+  return request;
+}
+
+bool isModule(std::span<const std::byte> bytes) {
+  std::string_view text(reinterpret_cast<const char*>(bytes.data()), bytes.size());
+  return text.starts_with("ML\xefR") || text.find("module @") != text.npos;
+}
+
+struct Signature {
+  std::vector<Shape> arguments, results;
+};
+
+Signature signatureOf(const ir::Module& module) {
+  const ir::Region& body = module.region(module.main().body);
+  Signature signature;
+  for (ir::Value v : body.args) signature.arguments.push_back(module.shape(v));
+  for (ir::Value v : body.results) signature.results.push_back(module.shape(v));
+  return signature;
+}
+
+Signature signatureOf(const program::Program& program) {
+  Signature signature;
+  for (const auto& argument : program.arguments) signature.arguments.push_back(argument.shape);
+  for (const auto& result : program.results) signature.results.push_back(result.shape);
+  return signature;
+}
+
+Result<eval::Literals> argumentsFor(const Signature& signature, const Request& request) {
+  if (request.inputs.size() > signature.arguments.size())
+    return invalidArgument("the program takes ", signature.arguments.size(), " arguments");
+  eval::Literals arguments;
+  for (size_t i = 0; i < signature.arguments.size(); ++i) {
+    const Shape& shape = signature.arguments[i];
+    if (i < request.inputs.size()) {
+      TERCEL_ASSIGN(ir::Literal given, readInput(request.inputs[i], shape));
+      arguments.push_back(std::move(given));
+    } else {
+      arguments.push_back(makeInput(shape, static_cast<uint64_t>(request.seed) + i));
+    }
+  }
+  return arguments;
+}
+
+program::AlignedBytes copyOf(const ir::Literal& literal) {
+  std::span<const std::byte> bytes = literal.bytes();
+  return program::AlignedBytes(bytes.begin(), bytes.end());
+}
+
+// The arguments are copied anew for each run: one that shares a result's memory is overwritten.
+Result<eval::Literals> runNative(program::Program program, const eval::Literals& arguments,
+                                 const Request& request) {
+  Signature signature = signatureOf(program);
+  TERCEL_ASSIGN(auto loaded, engine::LoadedProgram::load(std::move(program)));
+  engine::ThreadPool pool(static_cast<int>(request.threads));
+  std::vector<program::AlignedBytes> results;
+  for (const Shape& shape : signature.results) results.emplace_back(shape.bytes());
+  double least = 0;
+  for (int64_t i = 0; i < std::max<int64_t>(request.repeat, 1); ++i) {
+    std::vector<program::AlignedBytes> inputs;
+    for (const ir::Literal& argument : arguments) inputs.push_back(copyOf(argument));
+    std::vector<void*> args, outs;
+    for (auto& input : inputs) args.push_back(input.data());
+    for (auto& result : results) outs.push_back(result.data());
+    engine::Invocation invocation;
+    invocation.args = args.data();
+    invocation.results = outs.data();
+    invocation.pool = &pool;
+    auto begin = std::chrono::steady_clock::now();
+    TERCEL_TRY(loaded->run(invocation));
+    std::chrono::duration<double, std::milli> took = std::chrono::steady_clock::now() - begin;
+    least = i == 0 ? took.count() : std::min(least, took.count());
+  }
+  std::printf("native: %.4f ms\n", least);
+  eval::Literals literals;
+  for (size_t i = 0; i < results.size(); ++i)
+    literals.emplace_back(signature.results[i],
+                          std::vector<std::byte>(results[i].begin(), results[i].end()));
+  return literals;
+}
+
+Status save(const program::Program& program, const std::string& path) {
+  std::vector<std::byte> bytes = program::serialize(program);
+  std::ofstream out(path, std::ios::binary);
+  out.write(reinterpret_cast<const char*>(bytes.data()), static_cast<std::streamsize>(bytes.size()));
+  out.close();
+  return out ? Status() : Status(Code::permission_denied, cat("cannot write ", path));
+}
+
+Result<program::Program> programOf(const Request& request) {
+  if (!isModule(request.bytes)) return program::deserialize(request.bytes);
+  auto begin = std::chrono::steady_clock::now();
+  compiler::CompileOptions options;
+  options.verify = true;
+  TERCEL_ASSIGN(program::Program program,
+                compiler::compileWithDump(request.bytes, options, request.dump));
+  std::chrono::duration<double, std::milli> took = std::chrono::steady_clock::now() - begin;
+  std::printf("compiled: %.3f ms, %zu kernels, arena of %lld bytes\n", took.count(),
+              program.kernels.size(), static_cast<long long>(program.arena_bytes));
+  return program;
+}
+
+Status compare(const eval::Literals& got, const eval::Literals& wanted) {
+  for (size_t i = 0; i < wanted.size(); ++i) {
+    std::string wrong = eval::difference(got[i], wanted[i].expanded());
+    if (!wrong.empty()) return internalError("result ", i, ": ", wrong);
+  }
+  std::printf("native code and the evaluator agree on %zu results\n", wanted.size());
+  return {};
+}
+
+void printResults(const eval::Literals& results) {
+  for (size_t i = 0; i < results.size(); ++i)
+    std::printf("result %zu: %s\n", i, summary(results[i]).c_str());
+}
+
+Status run(CommandLine line) {
+  if (line.flag("help")) return std::fputs(kUsage, stdout), Status();
+  TERCEL_ASSIGN(Request request, parse(line));
+  std::optional<program::Program> program;
+  std::optional<ir::Module> module;
+  if (request.native) {
+    TERCEL_ASSIGN(program, programOf(request));
+    if (!request.save.empty()) TERCEL_TRY(save(*program, request.save));
+  }
+  if (request.eval && isModule(request.bytes)) {
+    TERCEL_ASSIGN(module, compiler::read(request.bytes));
+    TERCEL_TRY(ir::verify(*module));
+  }
+  if (request.compile_only) return {};
+  if (!program && !module) return invalidArgument("a saved Program runs on native code only");
+
+  TERCEL_ASSIGN(eval::Literals arguments,
+                argumentsFor(module ? signatureOf(*module) : signatureOf(*program), request));
+  eval::Literals native, evaluated;
+  if (program) {
+    TERCEL_ASSIGN(native, runNative(std::move(*program), arguments, request));
+    printResults(native);
+  }
+  if (module) {
+    TERCEL_ASSIGN(evaluated, eval::evaluate(*module, module->main(), arguments));
+    if (!program) printResults(evaluated);
+  }
+  return program && module ? compare(native, evaluated) : Status();
+}
+
+}  // namespace
+}  // namespace tercel::tools
+
+int main(int argc, char** argv) {
+  using namespace tercel;
+  try {
+    return tools::finish("tercel-run", tools::run(tools::CommandLine(argc, argv)));
+  } catch (const CheckFailure& failure) {
+    return tools::finish("tercel-run", internalError(failure.message));
+  }
+}
