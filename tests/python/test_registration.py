@@ -51,16 +51,16 @@ def test_the_ways_to_choose_it(how):
 
 def test_a_missing_library_does_not_break_others():
     done = run("import jax; print(jax.jit(lambda x: x + 1)(1))", JAX_PLATFORMS=None,
-               TERCEL_LIBRARY="/no/such/library.so")
+               PJRT_TERCEL_LIBRARY="/no/such/library.so")
     assert done.returncode == 0 and done.stdout.strip() == "2", done.stderr
     assert done.stderr == ""
 
 
 def test_a_missing_library_is_named_to_those_who_ask():
     done = run("import jax; jax.devices()", JAX_PLATFORMS="tercel",
-               TERCEL_LIBRARY="/no/such/library.so")
+               PJRT_TERCEL_LIBRARY="/no/such/library.so")
     assert done.returncode != 0
-    assert "TERCEL_LIBRARY names /no/such/library.so" in done.stderr
+    assert "PJRT_TERCEL_LIBRARY names /no/such/library.so" in done.stderr
 
 
 def test_a_bad_setting_is_named():
