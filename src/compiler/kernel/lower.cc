@@ -11,7 +11,7 @@ struct Row {
 constexpr Row kNests[] = {
     {"loop", lowerLoop},
     {"rows", lowerRows},
-    {"contract", lowerLoop},
+    {"contract", lowerContract},
     {"update", lowerUpdate},
     {"scatter", lowerScatter},
     {"select_and_scatter", lowerSelectAndScatter},

@@ -249,6 +249,9 @@ class Fusion {
       if (map.regular) u.cluster.maps.back().assign(map.dims.begin(), map.dims.end());
     }
     u.cluster.nest = group.has_reduce ? kernel::Nest::rows : kernel::Nest::loop;
+    for (uint32_t p : group.members)
+      if (op(p).kind == OpKind::dot_general_ || op(p).kind == OpKind::convolution_)
+        u.cluster.nest = kernel::Nest::contract;
     if (op(group.members.back()).kind == OpKind::dynamic_update_slice_)
       u.cluster.nest = kernel::Nest::update;
     u.cluster.domain = group.domain.extents;

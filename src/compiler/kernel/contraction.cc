@@ -1,0 +1,96 @@
+#include "compiler/kernel/contraction.h"
+
+#include <algorithm>
+
+namespace tercel::kernel {
+namespace {
+
+using ir::AttrKey;
+
+bool contains(const ir::Ints& list, size_t d) {
+  return std::find(list.begin(), list.end(), static_cast<int64_t>(d)) != list.end();
+}
+
+// Of a side of a dot: batch dimensions from the front of `out`, the sum's from k, the others from
+// `first_free` on.
+Indices dotSide(size_t rank, const ir::Ints& batch, const ir::Ints& summed, const Indices& out,
+                const Indices& k, size_t first_free) {
+  Indices indices(rank);
+  for (size_t i = 0; i < batch.size(); ++i) indices[static_cast<size_t>(batch[i])] = out[i];
+  for (size_t i = 0; i < summed.size(); ++i) indices[static_cast<size_t>(summed[i])] = k[i];
+  for (size_t d = 0; d < rank; ++d)
+    if (!contains(batch, d) && !contains(summed, d)) indices[d] = out[first_free++];
+  return indices;
+}
+
+}  // namespace
+
+Contraction::Contraction(const ir::Module& module, const ir::Op& op) : m_(module), op_(op) {
+  if (op.kind == ir::OpKind::dot_general_) {
+    for (int64_t d : op.ints(AttrKey::lhs_contracting_dimensions))
+      extents_.push_back(m_.shape(op.operand(0)).dims[static_cast<size_t>(d)]);
+    return;
+  }
+  const Dims& kernel = m_.shape(op.operand(1)).dims;
+  for (int64_t d : op.ints(AttrKey::kernel_spatial_dimensions))
+    extents_.push_back(kernel[static_cast<size_t>(d)]);
+  extents_.push_back(kernel[static_cast<size_t>(op.integer(AttrKey::kernel_input_feature_dimension))]);
+}
+
+bool Contraction::simple() const {
+  if (op_.kind == ir::OpKind::dot_general_) return true;
+  auto all = [&](AttrKey key, int64_t value) {
+    const auto& list = op_.ints(key);
+    return std::all_of(list.begin(), list.end(), [&](int64_t x) { return x == value; });
+  };
+  return all(AttrKey::padding, 0) && all(AttrKey::lhs_dilation, 1) &&
+         op_.integer(AttrKey::feature_group_count) <= 1 &&
+         op_.integer(AttrKey::batch_group_count) <= 1;
+}
+
+Indices Contraction::lhs(IndexSpace& space, const Indices& out, const Indices& k) const {
+  size_t rank = m_.shape(op_.operand(0)).dims.size();
+  if (op_.kind == ir::OpKind::dot_general_) {
+    const auto& batch = op_.ints(AttrKey::lhs_batching_dimensions);
+    return dotSide(rank, batch, op_.ints(AttrKey::lhs_contracting_dimensions), out, k,
+                   batch.size());
+  }
+  auto dim = [&](AttrKey key) { return static_cast<size_t>(op_.integer(key)); };
+  auto attr = [&](AttrKey key, size_t s) { return op_.ints(key).empty() ? 1 : op_.ints(key)[s]; };
+  Indices indices(rank);
+  indices[dim(AttrKey::input_batch_dimension)] = out[dim(AttrKey::output_batch_dimension)];
+  indices[dim(AttrKey::input_feature_dimension)] = k.back();
+  const auto& spatial = op_.ints(AttrKey::input_spatial_dimensions);
+  const auto& spatial_out = op_.ints(AttrKey::output_spatial_dimensions);
+  for (size_t s = 0; s < spatial.size(); ++s)
+    indices[static_cast<size_t>(spatial[s])] =
+        space.add(space.scale(out[static_cast<size_t>(spatial_out[s])],
+                              attr(AttrKey::window_strides, s)),
+                  space.scale(k[s], attr(AttrKey::rhs_dilation, s)));
+  return indices;
+}
+
+Indices Contraction::rhs(IndexSpace& space, const Indices& out, const Indices& k) const {
+  size_t rank = m_.shape(op_.operand(1)).dims.size();
+  if (op_.kind == ir::OpKind::dot_general_) {
+    const auto& batch = op_.ints(AttrKey::rhs_batching_dimensions);
+    size_t lhs_free = m_.shape(op_.operand(0)).dims.size() - batch.size() - extents_.size();
+    return dotSide(rank, batch, op_.ints(AttrKey::rhs_contracting_dimensions), out, k,
+                   batch.size() + lhs_free);
+  }
+  auto dim = [&](AttrKey key) { return static_cast<size_t>(op_.integer(key)); };
+  Indices indices(rank);
+  indices[dim(AttrKey::kernel_input_feature_dimension)] = k.back();
+  indices[dim(AttrKey::kernel_output_feature_dimension)] =
+      out[dim(AttrKey::output_feature_dimension)];
+  const auto& spatial = op_.ints(AttrKey::kernel_spatial_dimensions);
+  const auto& reversal = op_.ints(AttrKey::window_reversal);
+  for (size_t s = 0; s < spatial.size(); ++s) {
+    bool reversed = !reversal.empty() && reversal[s] != 0;
+    indices[static_cast<size_t>(spatial[s])] =
+        reversed ? space.subtract(Index(extents_[s] - 1), k[s]) : k[s];
+  }
+  return indices;
+}
+
+}  // namespace tercel::kernel
