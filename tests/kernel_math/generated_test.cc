@@ -1,0 +1,100 @@
+// The functions over kernel values, compiled by LLVM for this machine, give the bits that the
+// scalar builder gives: neither lowering nor code generator contracts, folds or reassociates.
+#include <gtest/gtest.h>
+
+#include <bit>
+#include <cstdint>
+#include <random>
+#include <string>
+#include <vector>
+
+#include "compiler/kernel/math/math.h"
+#include "compiler/kernel/math_builder.h"
+#include "tests/codegen/machine_code.h"
+#include "tests/kernel_math/scalar_builder.h"
+
+namespace tercel::math {
+namespace {
+
+using kernel::Scalar;
+
+template <class T>
+std::vector<T> inputs(uint64_t seed) {
+  using U = std::conditional_t<sizeof(T) == 8, uint64_t, uint32_t>;
+  std::mt19937_64 random(seed);
+  std::uniform_real_distribution<double> unit(-1, 1);
+  std::vector<T> values;
+  while (values.size() < 8192) {
+    values.push_back(std::bit_cast<T>(static_cast<U>(random())));
+    for (double scale : {1.0, 10.0, 100.0}) values.push_back(static_cast<T>(unit(random) * scale));
+  }
+  const T special[] = {0,
+                       1,
+                       std::numeric_limits<T>::infinity(),
+                       std::numeric_limits<T>::max(),
+                       std::numeric_limits<T>::denorm_min(),
+                       std::numeric_limits<T>::quiet_NaN()};
+  for (T x : special) values.push_back(x), values.push_back(-x);
+  values.resize(8192 + 64);
+  return values;
+}
+
+template <class T>
+bool same(T x, T y) {
+  return std::isnan(x) ? std::isnan(y) : x == y && std::signbit(x) == std::signbit(y);
+}
+
+// out[i] = f(x[i], y[i]), where f takes a math builder.
+template <class T, class F>
+codegen::MachineCode generate(const char* name, F f) {
+  constexpr int bits = 8 * sizeof(T);
+  const Scalar scalar = bits == 64 ? Scalar::f64 : Scalar::f32;
+  const int lanes = codegen::Target::host().vector_bytes * 8 / bits;
+  kernel::Kernel kernel{.name = name};
+  kernel::Builder b(kernel);
+  auto x = b.addParam(scalar, true), y = b.addParam(scalar, true), out = b.addParam(scalar, false);
+  b.forLoop(b.taskBegin(), b.taskEnd(), lanes, [&](kernel::V i) {
+    kernel::MathBuilder<bits> math{b, static_cast<uint16_t>(lanes)};
+    b.store(out, i, f(math, b.load(x, i, lanes), b.load(y, i, lanes)));
+  });
+  return codegen::compile(kernel);
+}
+
+template <class T, class F>
+void check(const char* name, F f) {
+  std::vector<T> x = inputs<T>(1), y = inputs<T>(2), out(x.size());
+  if (!codegen::Target::host().has_fma) GTEST_SKIP() << "no fma";
+  codegen::MachineCode code = generate<T>(name, f);
+  ASSERT_NE(code.entry, nullptr);
+  code({x.data(), y.data(), out.data()}, 0, static_cast<int64_t>(x.size()));
+  ScalarBuilder<T> scalar;
+  int failures = 0;
+  for (size_t i = 0; i < x.size() && failures < 5; ++i) {
+    T want = f(scalar, x[i], y[i]);
+    if (same(out[i], want)) continue;
+    ADD_FAILURE() << name << "(" << x[i] << ", " << y[i] << "): " << out[i] << ", want " << want;
+    ++failures;
+  }
+}
+
+#define UNARY(name, libm, limit32, limit64)                    \
+  TEST(GeneratedMath, name) {                                  \
+    auto f = [](auto& b, auto x, auto) { return name(b, x); }; \
+    check<float>(#name, f);                                    \
+    check<double>(#name, f);                                   \
+  }
+#include "tests/kernel_math/functions.def"
+
+#define BINARY(name)                                                \
+  TEST(GeneratedMath, name) {                                       \
+    auto f = [](auto& b, auto x, auto y) { return name(b, x, y); }; \
+    check<float>(#name, f);                                         \
+    check<double>(#name, f);                                        \
+  }
+BINARY(atan2)
+BINARY(power)
+BINARY(remainder)
+#undef BINARY
+
+}  // namespace
+}  // namespace tercel::math
