@@ -1,0 +1,102 @@
+"""Hypothesis: programs over random shapes."""
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+from conftest import assert_same
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+SETTINGS = settings(max_examples=25, deadline=None, derandomize=True,
+                    suppress_health_check=[HealthCheck.function_scoped_fixture,
+                                           HealthCheck.too_slow])
+EXTENT = st.integers(0, 19)
+
+
+def both(tercel, cpu, function, *arguments, scale=1.0):
+    results = []
+    for device in (tercel, cpu):
+        with jax.default_device(device):
+            results.append(jax.jit(function)(*arguments))
+    assert_same(*results, scale=scale)
+
+
+def numbers(shape, seed=0):
+    return np.random.default_rng(seed).normal(size=shape).astype(np.float32)
+
+
+@SETTINGS
+@given(shape=st.lists(EXTENT, max_size=4), data=st.data())
+def test_transposes(tercel, cpu, shape, data):
+    order = data.draw(st.permutations(range(len(shape))))
+    both(tercel, cpu, lambda x: jnp.transpose(x, order) * 2, numbers(shape))
+
+
+@SETTINGS
+@given(shape=st.lists(st.integers(1, 19), min_size=1, max_size=4), data=st.data())
+def test_reductions(tercel, cpu, shape, data):
+    axes = tuple(data.draw(st.sets(st.integers(0, len(shape) - 1))))
+    both(tercel, cpu, lambda x: (x.sum(axes), x.max(axes), (x - x.mean(axes, keepdims=True))),
+         numbers(shape), scale=5)
+
+
+@SETTINGS
+@given(m=EXTENT, k=EXTENT, n=EXTENT, batch=st.lists(st.integers(0, 4), max_size=2))
+def test_products(tercel, cpu, m, k, n, batch):
+    both(tercel, cpu, jnp.matmul, numbers((*batch, m, k)), numbers((*batch, k, n), 1), scale=5)
+
+
+@SETTINGS
+@given(shape=st.lists(st.integers(1, 12), min_size=1, max_size=3), data=st.data())
+def test_slices_and_pads(tercel, cpu, shape, data):
+    slices, pads = [], []
+    for extent in shape:
+        start = data.draw(st.integers(0, extent))
+        slices.append(slice(start, data.draw(st.integers(start, extent)),
+                            data.draw(st.integers(1, 3))))
+        pads.append((data.draw(st.integers(-1, 3)), data.draw(st.integers(0, 3)),
+                     data.draw(st.integers(0, 2))))
+
+    def run(x):
+        return x[tuple(slices)], jax.lax.pad(x, jnp.float32(7), pads), jnp.flip(x)
+
+    both(tercel, cpu, run, numbers(shape))
+
+
+@SETTINGS
+@given(left=st.lists(st.integers(1, 5), max_size=3), data=st.data())
+def test_broadcasting(tercel, cpu, left, data):
+    right = [data.draw(st.sampled_from([1, extent])) for extent in left]
+    both(tercel, cpu, lambda a, b: (a + b, a * b - a, jnp.maximum(a, b)), numbers(left),
+         numbers(right, 1))
+
+
+@SETTINGS
+@given(size=st.integers(1, 40), count=st.integers(0, 30), seed=st.integers(0, 99))
+def test_gather_and_scatter(tercel, cpu, size, count, seed):
+    index = np.random.default_rng(seed).integers(-size, 2 * size, count).astype(np.int32)
+    both(tercel, cpu, lambda x, i: (x[i], x.at[i].add(2.0), x.at[i].max(0.5)), numbers(size),
+         index)
+
+
+@SETTINGS
+@given(size=st.integers(0, 70), rows=st.integers(1, 4), seed=st.integers(0, 99))
+def test_sorting(tercel, cpu, size, rows, seed):
+    x = np.random.default_rng(seed).integers(0, 9, (rows, size)).astype(np.float32)
+    both(tercel, cpu, lambda v: (jnp.sort(v), jnp.argsort(v), jnp.sort(v, 0)), x)
+
+
+@SETTINGS
+@given(extent=st.integers(3, 12), channels=st.integers(1, 5), kernel=st.integers(1, 3),
+       stride=st.integers(1, 3), padding=st.sampled_from(["SAME", "VALID"]))
+def test_convolutions(tercel, cpu, extent, channels, kernel, stride, padding):
+    both(tercel, cpu, lambda x, w: jax.lax.conv_general_dilated(
+        x, w, (stride, stride), padding, dimension_numbers=("NHWC", "HWIO", "NHWC")),
+         numbers((2, extent, extent + 1, channels)), numbers((kernel, kernel, channels, 6), 1),
+         scale=10)
+
+
+def test_assert_same_can_fail():
+    with pytest.raises(AssertionError):
+        assert_same(jnp.float32(1), jnp.float32(1.01))
