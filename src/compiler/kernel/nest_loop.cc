@@ -1,10 +1,12 @@
 // Each output element on its own: elementwise work, movement, gathers, and small sums.
 #include "compiler/kernel/nest.h"
+#include "compiler/kernel/nest_transpose.h"
 #include "compiler/kernel/tasks.h"
 
 namespace tercel::kernel {
 
 Result<Kernel> lowerLoop(const ir::Module& m, const Cluster& cluster, const Machine& machine) {
+  if (auto turned = lowerTransposed(m, cluster, machine)) return std::move(*turned);
   Lowering low(m, cluster, machine);
   const Dims& dims = m.shape(cluster.outputs[0]).dims;
   emitElementLoops(low, dims, [&](Emitter& e, const Indices& domain) {

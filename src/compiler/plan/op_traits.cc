@@ -37,8 +37,7 @@ bool isFusible(const ir::Module& m, const Op& op) {
     case OpKind::call_: case OpKind::composite_: case OpKind::after_all_:
     case OpKind::rng_bit_generator_: case OpKind::get_dimension_size_:
       return false;
-    case OpKind::optimization_barrier_: case OpKind::reduce_: case OpKind::reduce_window_:
-      return op.results.size() == 1;
+    case OpKind::optimization_barrier_: return op.results.size() == 1;
     default: break;
   }
   for (ir::Value v : op.results)

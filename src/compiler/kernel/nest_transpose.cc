@@ -1,0 +1,189 @@
+// Movement that turns memory: a load lies along one dimension, the store along another. Square tiles
+// are loaded along the one, turned in registers, and finished along the other.
+#include "compiler/kernel/nest_transpose.h"
+
+#include <algorithm>
+
+#include "compiler/kernel/transpose_tile.h"
+
+namespace tercel::kernel {
+namespace {
+
+constexpr size_t kNone = ~size_t{0};
+
+class TransposeNest {
+ public:
+  TransposeNest(const ir::Module& m, const Cluster& cluster, const Machine& machine)
+      : m_(m), low_(m, cluster, machine), b_(low_.builder), space_(b_),
+        dims_(m.shape(cluster.outputs[0]).dims) {}
+
+  // One output, made of one transposed operand and element work on it: all its uses at one index.
+  bool suits() {
+    if (low_.cluster.outputs.size() != 1 || low_.cluster.inputs.empty()) return false;
+    if (!findTransposed()) return false;
+    plan_ = planLoops(low_, dims_, [&](Emitter& e, const Indices& i) { probeAll(e, i); });
+    if (!single_ || plan_.accesses.size() < 2) return false;
+    size_t store = plan_.accesses.size() - 1;
+    if (plan_.strides[store].empty()) return false;
+    for (size_t g = 0; g < plan_.groups.size(); ++g)
+      if (plan_.strides[store][g] == 1 && plan_.groupExtent(g) > 1) out_group_ = g;
+    for (size_t a = 0; a < store; ++a) {
+      if (plan_.strides[a].empty()) return false;
+      for (size_t g = 0; g < plan_.groups.size(); ++g)
+        if (plan_.strides[a][g] == 1 && g != out_group_ && plan_.strides[a][out_group_] != 0 &&
+            a == turned_access_)
+          in_group_ = g;
+    }
+    if (in_group_ == kNone || out_group_ == kNone) return false;
+    DType dtype = m_.shape(source_).dtype;
+    if (isComplex(dtype)) return false;
+    lanes_ = low_.machine.vector_bytes / static_cast<int>(std::max<size_t>(4, byteSize(dtype)));
+    return plan_.groupExtent(out_group_) >= lanes_ && plan_.groupExtent(in_group_) >= lanes_;
+  }
+
+  Kernel run() {
+    chooseTasks();
+    b_.forLoop(b_.taskBegin(), b_.taskEnd(), 1, [&](V task) { emitTask(task); });
+    return std::move(low_.kernel);
+  }
+
+ private:
+  // The input that a transpose (through movement) reads; it must be the only transposed one.
+  bool findTransposed() {
+    for (ir::OpId id : low_.cluster.ops) {
+      const ir::Op& op = m_.op(id);
+      if (op.kind != ir::OpKind::transpose_) continue;
+      if (transpose_.valid()) return false;
+      transpose_ = op.result();
+    }
+    return transpose_.valid();
+  }
+
+  void probeAll(Emitter& e, const Indices& i) {
+    // The transpose's own access comes first, then everything else with it as a number.
+    size_t before = e.record->size();
+    Elem turned = e.at(transpose_, transposeIndices(e, i));
+    turned_access_ = before;
+    single_ = e.record->size() == before + 1;
+    e.bindElem(transpose_, turned);
+    Elem value = e.at(low_.cluster.outputs[0], i);
+    low_.storeOutput(e, 0, e.space().linear(i, dims_), value);
+    e.unbind(transpose_);
+    source_ = transpose_;
+  }
+
+  Indices transposeIndices(Emitter& e, const Indices& i) const {
+    const Dims& own = m_.shape(transpose_).dims;
+    return own == dims_ ? i : e.space().delinear(e.space().linear(i, dims_), own);
+  }
+
+  void chooseTasks() {
+    for (size_t g = 0; g < plan_.groups.size(); ++g) {
+      if (g == out_group_) continue;
+      task_groups_.push_back(g);
+      task_extents_.push_back(g == in_group_ ? (plan_.groupExtent(g) + lanes_ - 1) / lanes_
+                                             : plan_.groupExtent(g));
+    }
+    // A task does a run of tiles along the output, so that whole cache lines are written.
+    int64_t tiles = (plan_.groupExtent(out_group_) + lanes_ - 1) / lanes_;
+    run_ = std::min<int64_t>(tiles, 8);
+    runs_ = (tiles + run_ - 1) / run_;
+    low_.kernel.tasks = elementCount(task_extents_) * runs_;
+  }
+
+  void emitTask(V task) {
+    Index t = space_.loop(task, low_.kernel.tasks);
+    // Neighbouring tasks read along the input's lines: the tile of the input is the outer one.
+    Index run = space_.remainder(t, runs_);
+    Indices at = space_.delinear(space_.quotient(t, runs_), task_extents_);
+    std::vector<Index> groups(plan_.groups.size());
+    V in_at;
+    for (size_t i = 0; i < task_groups_.size(); ++i) {
+      V value = space_.emitScalar(at[i]);
+      if (task_groups_[i] == in_group_)
+        in_at = b_.imul(value, b_.index(lanes_));
+      else
+        groups[task_groups_[i]] =
+            at[i].isConstant() ? at[i] : space_.loop(value, task_extents_[i]);
+    }
+    V first = b_.imul(space_.emitScalar(run), b_.index(run_ * lanes_));
+    V last = b_.binary(Opcode::smin, b_.iadd(first, b_.index(run_ * lanes_)),
+                       b_.index(plan_.groupExtent(out_group_)));
+    b_.forLoop(first, last, lanes_, [&](V out_at) { emitTile(groups, in_at, out_at); });
+  }
+
+  Guard guardFor(V at, int64_t extent) {
+    if (extent % lanes_ == 0) return {};
+    Type ids{Scalar::i32, static_cast<uint16_t>(lanes_)};
+    V left = b_.cast(Opcode::itrunc, b_.isub(b_.index(extent), at), Scalar::i32);
+    return {b_.compare(Opcode::icmp, Predicate::slt, b_.laneIds(ids), left), {}};
+  }
+
+  Indices domainAt(std::vector<Index> groups, const Index& in, const Index& out) {
+    groups[in_group_] = in;
+    groups[out_group_] = out;
+    return domainIndices(space_, plan_, dims_.size(), groups);
+  }
+
+  void emitTile(const std::vector<Index>& groups, V in_at, V out_at) {
+    Emitter e(b_, space_, m_, lanes_);
+    low_.bindInputs(e);
+    int64_t in_extent = plan_.groupExtent(in_group_), out_extent = plan_.groupExtent(out_group_);
+    Index in_lanes = space_.loop(in_at, in_extent, true);
+    Guard in_guard = guardFor(in_at, in_extent), out_guard = guardFor(out_at, out_extent);
+    std::vector<V> lines;
+    for (int i = 0; i < lanes_; ++i) {
+      V place = b_.iadd(out_at, b_.index(i));
+      if (out_extent % lanes_) place = b_.binary(Opcode::smin, place, b_.index(out_extent - 1));
+      Indices at = domainAt(groups, in_lanes, space_.loop(place, out_extent));
+      lines.push_back(e.guarded(in_guard, [&] {
+        return b_.widen(e.at(transpose_, transposeIndices(e, at)).re, lanes_);
+      }));
+    }
+    transposeTile(b_, lines);
+    Index out_lanes = space_.loop(out_at, out_extent, true);
+    for (int i = 0; i < lanes_; ++i) {
+      V place = b_.iadd(in_at, b_.index(i));
+      auto write = [&] {
+        e.bindElem(transpose_, {lines[static_cast<size_t>(i)], {}});
+        Indices at = domainAt(groups, space_.loop(place, in_extent), out_lanes);
+        e.guarded(out_guard, [&] {
+          low_.storeOutput(e, 0, space_.linear(at, dims_), e.at(low_.cluster.outputs[0], at));
+        });
+        e.unbind(transpose_);
+      };
+      if (in_extent % lanes_ == 0) {
+        write();
+        continue;
+      }
+      b_.ifThen(b_.compare(Opcode::icmp, Predicate::slt, place, b_.index(in_extent)),
+                [&] { e.scope(write); });
+    }
+  }
+
+  const ir::Module& m_;
+  Lowering low_;
+  Builder& b_;
+  IndexSpace space_;
+  const Dims& dims_;
+  LoopPlan plan_;
+  ir::Value transpose_, source_;
+  size_t turned_access_ = 0;
+  bool single_ = false;
+  size_t in_group_ = kNone, out_group_ = kNone;
+  std::vector<size_t> task_groups_;
+  Dims task_extents_;
+  int64_t run_ = 1, runs_ = 1;
+  int lanes_ = 1;
+};
+
+}  // namespace
+
+std::optional<Kernel> lowerTransposed(const ir::Module& m, const Cluster& cluster,
+                                      const Machine& machine) {
+  TransposeNest nest(m, cluster, machine);
+  if (!nest.suits()) return std::nullopt;
+  return nest.run();
+}
+
+}  // namespace tercel::kernel
