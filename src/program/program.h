@@ -64,7 +64,8 @@ enum class StepKind : uint8_t {
 //              operands and which compares elements `begin` and `end`, writing 1 to scratch[0] where
 //              the first goes before the second; values = {outer, length, inner, is_stable, bytes of
 //              an element of each operand...}; dims are [outer, length, inner]. A result is an
-//              operand's memory of the same element size or shares none with them.
+//              operand's memory of the same element size or shares none with them. text = what the
+//              comparator is known to compare, as core/sort_keys.h says, or empty
 // custom_call  name; slots = operands..., results...; values = {number of operands}; text = its
 //              configuration
 struct Step {

@@ -3,6 +3,8 @@
 #include <array>
 #include <limits>
 
+#include "core/sort_keys.h"
+
 namespace tercel::program {
 namespace {
 
@@ -189,6 +191,7 @@ class Validator {
       return invalidArgument("sort takes as many results as operands, and an element size of each");
     }
     TERCEL_TRY(checkKernelStep(step));
+    TERCEL_TRY(checkSortKeys(step, operands));
     for (size_t i = 0; i < operands; ++i) {
       int64_t element = step.values[4 + i];
       std::array<int64_t, 3> dims{step.values[0], step.values[1], step.values[2]};
@@ -210,6 +213,16 @@ class Validator {
       }
     }
     return Status();
+  }
+
+  static Status checkSortKeys(const Step& step, size_t operands) {
+    if (step.text.empty()) return Status();
+    auto keys = parseSortKeys(step.text);
+    bool fits = keys && keys->size() <= operands;
+    for (size_t i = 0; fits && i < keys->size(); ++i) {
+      fits = static_cast<int64_t>(byteSize((*keys)[i].dtype)) == step.values[4 + i];
+    }
+    return fits ? Status() : invalidArgument("impossible sort keys '", step.text, "'");
   }
 
   // The slot with an aliased argument's memory named as the result's.

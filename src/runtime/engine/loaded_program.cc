@@ -7,6 +7,7 @@
 #include "program/validate.h"
 #include "runtime/engine/host.h"
 #include "runtime/engine/thread_pool.h"
+#include "runtime/kernels/key_sort.h"
 
 namespace tercel::engine {
 namespace {
@@ -240,6 +241,7 @@ Status LoadedProgram::runSort(const Op& op, const Invocation& invocation,
   kernels::Sort sort = site.sort;
   sort.operands = params;
   sort.results = params + site.operands;
+  if (!site.keys.empty()) return kernels::keySort(sort, site.keys, parallelOf(invocation));
   return kernels::sort(sort, parallelOf(invocation));
 }
 

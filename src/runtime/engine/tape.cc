@@ -116,10 +116,11 @@ class TapeMaker {
     site.sort.length = step.values[1];
     site.sort.inner = step.values[2];
     site.sort.element_bytes = std::span(step.values).subspan(4);
+    if (auto keys = parseSortKeys(step.text)) site.keys = std::move(*keys);
     site.operands = static_cast<uint32_t>(step.slots.size() / 2);
     Op& op = tape_.ops[emit(OpCode::sort, pointers(step))];
     op.target = static_cast<uint32_t>(tape_.sorts.size());
-    tape_.sorts.push_back(site);
+    tape_.sorts.push_back(std::move(site));
   }
 
   void customCall(const Step& step) {

@@ -6,6 +6,7 @@
 #include <string_view>
 #include <vector>
 
+#include "core/sort_keys.h"
 #include "program/program.h"
 #include "runtime/engine/runner.h"
 #include "runtime/kernels/sort.h"
@@ -50,7 +51,8 @@ struct CustomCallSite {
 };
 
 struct SortSite {
-  kernels::Sort sort;  // without its pointers
+  kernels::Sort sort;         // without its pointers
+  std::vector<SortKey> keys;  // empty: only the comparator knows
   uint32_t operands;
 };
 

@@ -1,0 +1,210 @@
+#include "runtime/kernels/key_sort.h"
+
+#include <algorithm>
+#include <array>
+#include <atomic>
+#include <cstdlib>
+#include <cstring>
+#include <memory>
+#include <utility>
+
+namespace tercel::kernels {
+namespace {
+
+constexpr int64_t kInsertionSort = 48;  // rows up to here cost less without counting digits
+constexpr int64_t kRowTask = 4096;      // elements that make a task worth its start
+
+// A key as an unsigned number of the same order, and what moves with it.
+struct Item {
+  uint64_t key;
+  uint64_t payload;
+};
+
+template <class T>
+T load(const void* from) {
+  T value;
+  std::memcpy(&value, from, sizeof(T));
+  return value;
+}
+
+// `bits` are a sign, `exponent` bits and a mantissa.
+template <class U>
+U orderedFloat(U bits, int exponent) {
+  constexpr int kWidth = 8 * sizeof(U);
+  const U sign = static_cast<U>(U{1} << (kWidth - 1));
+  const U magnitude = static_cast<U>(bits & ~sign);
+  const U infinity = static_cast<U>(((U{1} << exponent) - 1) << (kWidth - 1 - exponent));
+  if (magnitude > infinity) return static_cast<U>(~U{0});  // NaN
+  if (magnitude == 0) return sign;
+  return static_cast<U>(bits & sign ? ~bits : bits | sign);
+}
+
+template <class U>
+U orderedKey(U bits, DType dtype) {
+  switch (dtype) {
+    case DType::bf16: case DType::f32: return orderedFloat(bits, 8);
+    case DType::f16: return orderedFloat(bits, 5);
+    case DType::f64: return orderedFloat(bits, 11);
+    default: break;
+  }
+  return isSigned(dtype) ? static_cast<U>(bits ^ (U{1} << (8 * sizeof(U) - 1))) : bits;
+}
+
+// items[i].key = the key of element items[i].payload of a row.
+template <class U>
+void loadKeys(const std::byte* row, int64_t stride, SortKey key, Item* items, int64_t n) {
+  for (int64_t i = 0; i < n; ++i) {
+    auto at = static_cast<int64_t>(items[i].payload) * stride;
+    U ordered = orderedKey(load<U>(row + at), key.dtype);
+    items[i].key = key.descending ? static_cast<U>(~ordered) : ordered;
+  }
+}
+
+void insertionSort(Item* items, int64_t n) {
+  for (int64_t i = 1; i < n; ++i) {
+    Item item = items[i];
+    int64_t j = i;
+    for (; j > 0 && item.key < items[j - 1].key; --j) items[j] = items[j - 1];
+    items[j] = item;
+  }
+}
+
+// Least significant digit first (Knuth 5.2.5), digits of eight bits; digits that are all the same
+// move nothing. The result is in the returned one of the two.
+Item* radixSort(Item* items, Item* other, int64_t n, size_t key_bytes) {
+  std::array<std::array<int64_t, 256>, 8> counts;
+  for (size_t d = 0; d < key_bytes; ++d) counts[d].fill(0);
+  for (int64_t i = 0; i < n; ++i) {
+    uint64_t key = items[i].key;
+    for (size_t d = 0; d < key_bytes; ++d, key >>= 8) ++counts[d][key & 255];
+  }
+  for (size_t d = 0; d < key_bytes; ++d) {
+    std::array<int64_t, 256>& count = counts[d];
+    if (count[items[0].key >> (8 * d) & 255] == n) continue;
+    int64_t begin = 0;
+    for (int64_t& c : count) begin += std::exchange(c, begin);
+    for (int64_t i = 0; i < n; ++i) other[count[items[i].key >> (8 * d) & 255]++] = items[i];
+    std::swap(items, other);
+  }
+  return items;
+}
+
+struct Free {
+  void operator()(void* data) const { std::free(data); }
+};
+
+// What the rows of one group of tasks share.
+class RowSorter {
+ public:
+  RowSorter(const Sort& sort, std::span<const SortKey> keys) : sort_(sort), keys_(keys) {
+    size_t length = static_cast<size_t>(sort.length), widest = 0;
+    for (int64_t bytes : sort.element_bytes) widest = std::max(widest, static_cast<size_t>(bytes));
+    items_.reset(static_cast<Item*>(std::malloc(2 * length * sizeof(Item))));
+    row_.reset(static_cast<std::byte*>(std::malloc(length * widest)));
+  }
+  bool ok() const { return items_ && row_; }
+
+  void run(int64_t row) {
+    int64_t first = row / sort_.inner * sort_.length * sort_.inner + row % sort_.inner;
+    const Item* order = sortKeys(first);
+    for (size_t i = 0; i < sort_.element_bytes.size(); ++i) {
+      switch (sort_.element_bytes[i]) {
+        case 1: store<uint8_t>(i, first, order); break;
+        case 2: store<uint16_t>(i, first, order); break;
+        case 4: store<uint32_t>(i, first, order); break;
+        case 8: store<uint64_t>(i, first, order); break;
+        default: store<Bytes16>(i, first, order); break;
+      }
+    }
+  }
+
+ private:
+  struct Bytes16 {
+    uint64_t half[2];
+  };
+
+  std::byte* operand(size_t i, int64_t first) const {
+    return static_cast<std::byte*>(sort_.operands[i]) + first * sort_.element_bytes[i];
+  }
+
+  // The least significant key first: each stable sort keeps the order that those before it made.
+  const Item* sortKeys(int64_t first) {
+    Item* items = items_.get();
+    Item* other = items + sort_.length;
+    for (int64_t i = 0; i < sort_.length; ++i) items[i].payload = static_cast<uint64_t>(i);
+    for (size_t k = keys_.size(); k-- > 0;) {
+      loadKey(k, operand(k, first), items);
+      if (sort_.length <= kInsertionSort) {
+        insertionSort(items, sort_.length);
+        continue;
+      }
+      Item* sorted = radixSort(items, other, sort_.length, byteSize(keys_[k].dtype));
+      if (sorted != items) std::swap(items, other);
+    }
+    return items;
+  }
+
+  void loadKey(size_t k, const std::byte* row, Item* items) const {
+    int64_t bytes = sort_.element_bytes[k], stride = sort_.inner * bytes;
+    switch (bytes) {
+      case 1: return loadKeys<uint8_t>(row, stride, keys_[k], items, sort_.length);
+      case 2: return loadKeys<uint16_t>(row, stride, keys_[k], items, sort_.length);
+      case 4: return loadKeys<uint32_t>(row, stride, keys_[k], items, sort_.length);
+      default: return loadKeys<uint64_t>(row, stride, keys_[k], items, sort_.length);
+    }
+  }
+
+  // Through a row of its own: the result may be the memory of the same operand.
+  template <class T>
+  void store(size_t i, int64_t first, const Item* order) {
+    const std::byte* from = operand(i, first);
+    auto* row = reinterpret_cast<T*>(row_.get());
+    const int64_t stride = sort_.inner * static_cast<int64_t>(sizeof(T));
+    for (int64_t k = 0; k < sort_.length; ++k) {
+      row[k] = load<T>(from + static_cast<int64_t>(order[k].payload) * stride);
+    }
+    std::byte* to = static_cast<std::byte*>(sort_.results[i]) + first * sort_.element_bytes[i];
+    for (int64_t k = 0; k < sort_.length; ++k) std::memcpy(to + k * stride, &row[k], sizeof(T));
+  }
+
+  const Sort& sort_;
+  std::span<const SortKey> keys_;
+  std::unique_ptr<Item, Free> items_;
+  std::unique_ptr<std::byte, Free> row_;
+};
+
+// Whether storing one result may overwrite what another one still needs.
+bool mixesMemory(const Sort& sort) {
+  int64_t elements = sort.outer * sort.length * sort.inner;
+  size_t n = sort.element_bytes.size();
+  for (size_t r = 0; r < n; ++r) {
+    const auto* result = static_cast<const std::byte*>(sort.results[r]);
+    for (size_t o = r + 1; o < n; ++o) {
+      const auto* operand = static_cast<const std::byte*>(sort.operands[o]);
+      if (result < operand + elements * sort.element_bytes[o] &&
+          operand < result + elements * sort.element_bytes[r]) {
+        return true;
+      }
+    }
+  }
+  return false;
+}
+
+}  // namespace
+
+Status keySort(const Sort& sort, std::span<const SortKey> keys, const Parallel& parallel) {
+  int64_t rows = sort.outer * sort.inner;
+  if (rows * sort.length == 0) return Status();
+  if (mixesMemory(sort)) return kernels::sort(sort, parallel);
+  std::atomic<bool> failed{false};
+  int64_t grain = std::max<int64_t>(1, kRowTask / sort.length);
+  parallel.forEach(rows, grain, [&](int64_t begin, int64_t end) {
+    RowSorter sorter(sort, keys);
+    if (!sorter.ok()) return failed.store(true, std::memory_order_relaxed);
+    for (int64_t row = begin; row < end; ++row) sorter.run(row);
+  });
+  if (!failed.load(std::memory_order_relaxed)) return Status();
+  return resourceExhausted("no memory to sort rows of ", sort.length, " elements");
+}
+
+}  // namespace tercel::kernels
