@@ -26,5 +26,7 @@ PassResult layout(ir::Module& module);
 PassResult hoistInvariants(ir::Module& module);
 // optimization_barrier has done its work once the last cse has run.
 PassResult dropBarriers(ir::Module& module);
+// Ops in the form that kernels are generated for.
+PassResult expand(ir::Module& module);
 
 }  // namespace tercel::passes

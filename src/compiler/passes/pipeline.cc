@@ -23,13 +23,15 @@ constexpr Pass kPipeline[] = {
     {"fold", fold},                  // constant predicates and trip counts out in the open
     {"licm", hoistInvariants},       // carried invariants become captures, which cse and fold see
     {"cse", cse},
-    {"algebra", algebra},            // after cse: its rules ask for single uses
+    {"algebra", algebra},  // after cse: its rules ask for single uses
     {"layout", layout},
     {"canonicalise", canonicalise},  // what algebra and layout left behind
     {"fold", fold},
     {"licm", hoistInvariants},
     {"cse", cse},
     {"barriers", dropBarriers},      // after the last cse, which they hold back
+    {"canonicalise", canonicalise},  // across what the barriers kept apart
+    {"expand", expand},              // after all that knows the ops by their own form
     {"dce", dce},                    // last, so that nothing dead reaches plan
 };
 

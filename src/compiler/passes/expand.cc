@@ -1,0 +1,163 @@
+// Ops in the form that kernels are generated for: a convolution reads inside its operand only, and a
+// product with a vector is a row-wise sum.
+#include <algorithm>
+
+#include "compiler/passes/passes.h"
+#include "compiler/passes/rewriter.h"
+
+namespace tercel::passes {
+namespace {
+
+using ir::AttrKey;
+using ir::Ints;
+using ir::Op;
+using ir::OpId;
+using ir::OpKind;
+using ir::Value;
+
+class Expand : public Rewriter {
+ public:
+  using Rewriter::Rewriter;
+
+ private:
+  bool visit(OpId id) override {
+    switch (op(id).kind) {
+      case OpKind::convolution_: return padConvolution(id);
+      case OpKind::dot_general_: return rowProduct(id);
+      default: return false;
+    }
+  }
+
+  // Padding and input dilation become a pad of the input.
+  bool padConvolution(OpId id) {
+    const Op o = op(id);
+    if (o.integer(AttrKey::feature_group_count) > 1 || o.integer(AttrKey::batch_group_count) > 1)
+      return false;
+    const Ints padding = o.ints(AttrKey::padding), dilation = o.ints(AttrKey::lhs_dilation);
+    const Ints spatial = o.ints(AttrKey::input_spatial_dimensions);
+    bool plain = std::ranges::all_of(padding, [](int64_t p) { return p == 0; }) &&
+                 std::ranges::all_of(dilation, [](int64_t d) { return d == 1; });
+    if (plain || shape(o.result()).elements() == 0) return false;
+    Shape padded = shape(o.operand(0));
+    if (padded.elements() == 0) return false;
+    Ints low(padded.dims.size(), 0), high = low, gap = low;
+    for (size_t s = 0; s < spatial.size(); ++s) {
+      size_t d = static_cast<size_t>(spatial[s]);
+      low[d] = padding.empty() ? 0 : padding[2 * s];
+      high[d] = padding.empty() ? 0 : padding[2 * s + 1];
+      gap[d] = dilation.empty() ? 0 : dilation[s] - 1;
+      padded.dims[d] += (padded.dims[d] - 1) * gap[d] + low[d] + high[d];
+      if (padded.dims[d] <= 0) return false;
+    }
+    Value zero = splat({padded.dtype, {}}, 0);
+    Value input = emit(OpKind::pad_, {o.operand(0), zero}, padded,
+                       {{AttrKey::edge_padding_low, low},
+                        {AttrKey::edge_padding_high, high},
+                        {AttrKey::interior_padding, gap}});
+    ir::Attrs attrs = o.attrs;
+    for (auto& [key, attr] : attrs) {
+      if (key == AttrKey::padding) attr = Ints(2 * spatial.size(), 0);
+      if (key == AttrKey::lhs_dilation) attr = Ints(spatial.size(), 1);
+    }
+    replace(o.result(), emit(OpKind::convolution_, {input, o.operand(1)}, shape(o.result()), attrs));
+    return true;
+  }
+
+  struct Side {
+    Value value;
+    Ints batch, summed;
+    Ints free(size_t rank) const {
+      Ints list;
+      for (int64_t d = 0; d < static_cast<int64_t>(rank); ++d)
+        if (std::ranges::find(batch, d) == batch.end() && std::ranges::find(summed, d) == summed.end())
+          list.push_back(d);
+      return list;
+    }
+  };
+
+  // matrix [batch..., m..., k] times vector [batch..., k], the sum's elements being neighbours in
+  // memory: multiplied and added along the row.
+  bool rowProduct(OpId id) {
+    const Op o = op(id);
+    Side lhs{o.operand(0), o.ints(AttrKey::lhs_batching_dimensions),
+             o.ints(AttrKey::lhs_contracting_dimensions)};
+    Side rhs{o.operand(1), o.ints(AttrKey::rhs_batching_dimensions),
+             o.ints(AttrKey::rhs_contracting_dimensions)};
+    bool vector_right = freeElements(rhs) == 1;
+    const Side& matrix = vector_right ? lhs : rhs;
+    const Side& vector = vector_right ? rhs : lhs;
+    if (freeElements(vector) != 1) return false;
+    const Shape out = shape(o.result());
+    const Shape m = shape(matrix.value);
+    if (isComplex(out.dtype) || isPred(out.dtype) || m.elements() == 0) return false;
+    if (matrix.summed.size() != 1 || matrix.summed[0] != m.rank() - 1 || m.dims.back() < 32)
+      return false;
+    if (freeElements(matrix) < 4) return false;
+    DType wide = out.dtype == DType::f16 || out.dtype == DType::bf16 ? DType::f32 : out.dtype;
+    Value product = binary(OpKind::multiply_, convert(matrix.value, wide),
+                           spread(vector, matrix, convert(vector.value, wide), wide));
+    Value sum = addUp(product, wide);
+    // The sum has the matrix's dimensions less the last; the result wants batch dimensions first.
+    Ints order = matrix.batch;
+    for (int64_t d : matrix.free(static_cast<size_t>(m.rank()))) order.push_back(d);
+    if (!std::ranges::is_sorted(order)) sum = transpose(sum, order);
+    replace(o.result(), convert(reshape(sum, out.dims), out.dtype));
+    return true;
+  }
+
+  int64_t freeElements(const Side& side) const {
+    const Dims& dims = shape(side.value).dims;
+    int64_t count = 1;
+    for (int64_t d : side.free(dims.size())) count *= dims[static_cast<size_t>(d)];
+    return count;
+  }
+
+  // The vector over the matrix's dimensions.
+  Value spread(const Side& vector, const Side& matrix, Value v, DType dtype) {
+    const Dims from = shape(v).dims;
+    Dims kept;
+    Ints to;
+    for (size_t d = 0; d < from.size(); ++d) {
+      auto in = [&](const Ints& list) {
+        auto at = std::ranges::find(list, static_cast<int64_t>(d));
+        return at == list.end() ? -1 : at - list.begin();
+      };
+      if (auto b = in(vector.batch); b >= 0) {
+        to.push_back(matrix.batch[static_cast<size_t>(b)]);
+      } else if (auto k = in(vector.summed); k >= 0) {
+        to.push_back(matrix.summed[static_cast<size_t>(k)]);
+      } else {
+        continue;  // of size 1
+      }
+      kept.push_back(from[d]);
+    }
+    (void)dtype;
+    return broadcast(reshape(v, kept), shape(matrix.value).dims, to);
+  }
+
+  Value addUp(Value v, DType dtype) {
+    Shape result = shape(v);
+    int64_t last = result.rank() - 1;
+    result.dims.pop_back();
+    ir::Type scalar{Shape{dtype, {}}, false};
+    ir::Module& m = module();
+    ir::RegionId body = m.addRegion();
+    Value a = m.addArg(body, scalar), b = m.addArg(body, scalar);
+    ir::OpId add = m.addOp(OpKind::add_, {a, b}, {&scalar, 1});
+    m.region(body).ops.push_back(add);
+    m.region(body).results.push_back(m.op(add).result());
+    Value zero = splat({dtype, {}}, 0);
+    ir::Type type{result, false};
+    ir::OpId id = m.addOp(OpKind::reduce_, {v, zero}, {&type, 1});
+    m.op(id).attrs = {{AttrKey::dimensions, Ints{last}}};
+    m.op(id).regions.push_back(body);
+    place(id);
+    return m.op(id).result();
+  }
+};
+
+}  // namespace
+
+PassResult expand(ir::Module& module) { return Expand(module).run(); }
+
+}  // namespace tercel::passes
