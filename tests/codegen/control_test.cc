@@ -1,5 +1,6 @@
 // Loops, branches and what else has blocks; also constants and lane movement.
 #include <numeric>
+#include <thread>
 
 #include "machine_code.h"
 
@@ -226,6 +227,44 @@ TEST(Object, ManyKernelsInOneModule) {
   for (auto& name : object->symbols)
     code->function<KernelFunction>(name)(params, 0, 1, nullptr);
   EXPECT_EQ(outs, (std::vector<int64_t>{10, 11, 12, 13, 14}));
+}
+
+// Each thread has a code generator of its own; the same kernel gives the same bytes in all.
+TEST(Object, ThreadsCompileAtOnce) {
+  Kernel kernel{.name = "k"};
+  Builder b(kernel);
+  auto x = b.addParam(Scalar::f32, true), out = b.addParam(Scalar::f32, false);
+  b.forLoop(b.taskBegin(), b.taskEnd(), 16, [&](V i) {
+    V v = b.load(x, i, 16);
+    b.store(out, i, b.fma(v, v, b.number({Scalar::f32, 16}, 0.1)));
+  });
+  const Kernel* kernels[] = {&kernel};
+  auto alone = compileKernels(kernels, Target::host());
+  ASSERT_TRUE(alone.ok());
+  std::vector<std::vector<std::byte>> results(4);
+  std::vector<std::thread> threads;
+  for (auto& result : results)
+    threads.emplace_back([&] {
+      for (int i = 0; i < 20; ++i) {
+        auto object = compileKernels(kernels, i % 2 ? Target::host() : Target::named("x86-64-v3"));
+        if (object.ok() && i % 2) result = std::move(object->bytes);
+      }
+    });
+  for (std::thread& thread : threads) thread.join();
+  for (auto& result : results) EXPECT_EQ(result, alone->bytes);
+}
+
+// What compileKernels refuses to compile leaves the thread's code generator fit for the next one.
+TEST(Object, VerifierSpeaksFirst) {
+  Kernel bad{.name = "bad"}, good{.name = "good"};
+  Builder b(bad), c(good);
+  b.store(b.addParam(Scalar::f32, true), b.index(0), b.number({Scalar::f32, 1}, 1.0));
+  c.store(c.addParam(Scalar::f32, false), c.index(0), c.number({Scalar::f32, 1}, 1.0));
+  const Kernel* kernels[] = {&good, &bad};
+  auto object = compileKernels(kernels, Target::host(), {.verify = true});
+  ASSERT_FALSE(object.ok());
+  EXPECT_NE(object.status().message().find("the buffer is read only"), std::string::npos);
+  EXPECT_TRUE(compileKernels({kernels, 1}, Target::host(), {.verify = true}).ok());
 }
 
 TEST(Object, DoubleFmaNeedsTheInstruction) {
