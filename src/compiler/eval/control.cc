@@ -1,7 +1,7 @@
 #include "compiler/eval/control.h"
 
 #include <algorithm>
-#include <array>
+#include <iterator>
 
 #include "compiler/eval/integers.h"
 #include "compiler/eval/sort.h"
@@ -10,14 +10,15 @@ namespace tercel::eval {
 namespace {
 
 // Custom calls that say where or how a value is kept, and change nothing of it.
-constexpr std::array<std::string_view, 7> kAnnotations = {
+constexpr std::string_view kAnnotations[] = {
     "Sharding",
     "SPMDFullToShardShape",
     "SPMDShardToFullShape",
     "LayoutConstraint",
     "annotate_device_placement",
+    "MoveToHost",
+    "MoveToDevice",
     "xla.sdy.FuncResultSharding",
-    "xla_python_cpu_identity",
 };
 
 }  // namespace
@@ -36,7 +37,7 @@ Result<Literals> evalComposite(Evaluation& evaluation, const Op& op, Operands op
 
 Result<Literals> evalCustomCall(Evaluation& evaluation, const Op& op, Operands operands) {
   const std::string& target = op.symbol(AttrKey::call_target_name);
-  if (std::ranges::find(kAnnotations, target) != kAnnotations.end())
+  if (std::ranges::find(kAnnotations, target) != std::end(kAnnotations))
     return evalIdentity(evaluation, op, operands);
   if (evaluation.options().custom_call) return evaluation.options().custom_call(op, operands);
   return unimplemented("the evaluator does not know the target ", target);
