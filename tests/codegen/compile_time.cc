@@ -61,15 +61,14 @@ double median(std::vector<double> v) {
   return v[v.size() / 2];
 }
 
-void measure(int instructions, const codegen::Target& target, int level) {
-  codegen::CodegenOptions options{.opt_level = level};
+void measure(int instructions, const codegen::Target& target) {
   std::vector<double> compile, load;
   size_t bytes = 0;
   for (int run = 0; run < runs(); ++run) {
     Kernel kernel = sample(instructions, run, target.vector_bytes / 4);
     const Kernel* kernels[] = {&kernel};
     double start = now();
-    auto object = codegen::compileKernels(kernels, target, options);
+    auto object = codegen::compileKernels(kernels, target);
     double compiled = now();
     if (!object.ok()) std::puts(object.status().message().c_str()), std::exit(1);
     engine::ObjectBytes objects[] = {object->bytes};
@@ -79,9 +78,26 @@ void measure(int instructions, const codegen::Target& target, int level) {
     load.push_back(now() - compiled);
     bytes = object->bytes.size();
   }
-  std::printf("%-10s O%d %5d instructions: compile %7.3f ms (first %7.3f), load %.3f ms, %zu bytes\n",
-              target.cpu.c_str(), level, instructions, median(compile), compile[0], median(load),
-              bytes);
+  std::printf("%-10s %5d instructions: compile %7.3f ms (first %7.3f), load %.3f ms, %zu bytes\n",
+              target.cpu.c_str(), instructions, median(compile), compile[0], median(load), bytes);
+}
+
+// What one more kernel in the same object costs.
+void measureTogether(int instructions, int count, const codegen::Target& target) {
+  std::vector<double> compile;
+  for (int run = 0; run < runs(); ++run) {
+    std::vector<Kernel> kernels;
+    std::vector<const Kernel*> pointers;
+    for (int i = 0; i < count; ++i)
+      kernels.push_back(sample(instructions, run * count + i, target.vector_bytes / 4));
+    for (const Kernel& kernel : kernels) pointers.push_back(&kernel);
+    double start = now();
+    auto object = codegen::compileKernels(pointers, target);
+    if (!object.ok()) std::exit(1);
+    compile.push_back((now() - start) / count);
+  }
+  std::printf("%-10s %d kernels of %d instructions in one object: %.3f ms each\n",
+              target.cpu.c_str(), count, instructions, median(compile));
 }
 
 }  // namespace
@@ -93,7 +109,8 @@ int main(int argc, char** argv) {
   std::vector<int> sizes = {10, 60, 300, 1000};
   if (argc > 1) sizes = {std::atoi(argv[1])};
   if (argc > 2) targets = {codegen::Target::named(argv[2])};
-  for (const codegen::Target& target : targets)
-    for (int level : {2, 1})
-      for (int size : sizes) measure(size, target, level);
+  for (const codegen::Target& target : targets) {
+    for (int size : sizes) measure(size, target);
+    for (int size : {10, 60}) measureTogether(size, 16, target);
+  }
 }
