@@ -1,6 +1,6 @@
-// Less to compute: work moves in front of what repeats it (broadcasts) and behind what drops some of
-// it (slices), degenerate contractions become products, tiny branches selections. What a rule emits
-// is brought into canonical form at once.
+// Less to compute: work moves in front of what repeats it (broadcasts) and behind what drops some
+// of it (slices), degenerate contractions become products, tiny branches selections. What a rule
+// emits is brought into canonical form at once.
 #include <algorithm>
 
 #include "compiler/passes/clone.h"
@@ -165,13 +165,14 @@ class Algebra : public Rewriter {
   // One use, and made in this region: work never moves into a loop.
   bool isReadOnlyHere(Value v) {
     OpId made_by = module().value(v).def;
-    return made_by.valid() && home_[made_by.index] == regions_.back() && otherUses(v) == 0;
+    bool here = made_by.index < home_.size() && home_[made_by.index] == regions_.back();
+    return here && otherUses(v) == 0;
   }
 
   // A reduction over dimensions that a broadcast added: once, and then as often as they are long.
   Value reduceBroadcast(const Op& op) {
-    const Op* broadcast = op.operands.size() == 2
-                              ? def(op.operand(0), OpKind::broadcast_in_dim_) : nullptr;
+    const Op* broadcast =
+        op.operands.size() == 2 ? def(op.operand(0), OpKind::broadcast_in_dim_) : nullptr;
     std::optional<OpKind> kind = reducerKind(module(), op.regions[0]);
     if (!broadcast || !kind) return {};
     const Ints& where = broadcast->ints(AttrKey::broadcast_dimensions);
@@ -183,8 +184,10 @@ class Algebra : public Rewriter {
       int64_t at = std::ranges::find(where, d) - where.begin();
       bool own = at < static_cast<int64_t>(where.size());
       if (contains(op.ints(AttrKey::dimensions), d)) {
-        if (own) inner.push_back(at);
-        else repeats *= from[d];
+        if (own)
+          inner.push_back(at);
+        else
+          repeats *= from[d];
       } else {
         if (own) kept.push_back(at), result_where.push_back(next);
         ++next;

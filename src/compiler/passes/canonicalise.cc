@@ -2,6 +2,7 @@
 #include "compiler/passes/effects.h"
 #include "compiler/passes/fold.h"
 #include "compiler/passes/passes.h"
+#include "compiler/passes/ranges.h"
 #include "compiler/passes/rules.h"
 
 namespace tercel::passes {
@@ -29,8 +30,8 @@ Value canonicalSource(Rewriter& rw, const Op& op) {
   int64_t size = result.dims[dimension];
   if (size == 1) return rw.splat(result, 0);
   if (result.rank() == 1) return {};
-  Value line = rw.emit(OpKind::iota_, {}, {result.dtype, {size}},
-                       {{AttrKey::iota_dimension, int64_t{0}}});
+  Value line =
+      rw.emit(OpKind::iota_, {}, {result.dtype, {size}}, {{AttrKey::iota_dimension, int64_t{0}}});
   return rw.broadcast(line, result.dims, {dimension});
 }
 
@@ -67,14 +68,26 @@ class Canonicaliser : public Rewriter {
     return (kind == OpKind::if_ || kind == OpKind::case_) && canonicalBranch(*this, id);
   }
 
+  void enterRegion(RegionId region, OpId owner) override {
+    ranges_.enterRegion(*this, region, owner);
+  }
+
   bool visit(OpId id) override {
     const Op& op = this->op(id);
+    if (op.kind == OpKind::compare_)
+      if (std::optional<bool> known = ranges_.decides(*this, op)) {
+        replace(op.result(), splat(shape(op.result()), *known));
+        return true;
+      }
     if (Value by = canonicalForm(*this, op); by.valid()) {
       replace(op.result(), by);
       return true;
     }
-    return !op.regions.empty() && canonicalControl(*this, id);
+    return canonicalControl(*this, id);
   }
+
+ private:
+  IntegerRanges ranges_;
 };
 
 }  // namespace

@@ -2,6 +2,7 @@
 #include <cmath>
 
 #include "compiler/passes/constants.h"
+#include "compiler/passes/ranges.h"
 #include "compiler/passes/rules.h"
 
 namespace tercel::passes {
@@ -39,10 +40,14 @@ std::optional<OpKind> asLogic(OpKind kind) {
 
 bool isIntegral(DType t) { return isInteger(t) || isPred(t); }
 
-// (x op c) op d with integer splats is x op (c op d).
+// (x op c) op d with integer splats is x op (c op d), and (c - x) + d is (c + d) - x.
 Value mergedConstants(Rewriter& rw, const Op& op) {
   Value a = op.operand(0), d = op.operand(1);
   if (!isIntegral(rw.shape(a).dtype) || !splatOf(rw, d)) return {};
+  const Op* from = op.kind == OpKind::add_ ? rw.def(a, OpKind::subtract_) : nullptr;
+  if (from && splatOf(rw, from->operand(0)))
+    return rw.binary(OpKind::subtract_, rw.binary(OpKind::add_, from->operand(0), d),
+                     from->operand(1));
   const Op* inner = rw.def(a, op.kind);
   if (!inner || !splatOf(rw, inner->operand(1))) return {};
   Value c = inner->operand(1);
@@ -52,6 +57,7 @@ Value mergedConstants(Rewriter& rw, const Op& op) {
 Value addRule(Rewriter& rw, const Op& op) {
   Value a = op.operand(0), b = op.operand(1);
   if (isSplat(rw, b, -0.0) || isAllZeros(rw, b)) return a;
+  if (isSplat(rw, b, 0.0) && isNonNegative(rw, a)) return a;
   if (const Op* n = rw.def(b, OpKind::negate_))
     return rw.binary(OpKind::subtract_, a, n->operand(0));
   if (const Op* n = rw.def(a, OpKind::negate_))
@@ -63,8 +69,7 @@ Value subtractRule(Rewriter& rw, const Op& op) {
   Value a = op.operand(0), b = op.operand(1);
   bool integral = isInteger(rw.shape(a).dtype);
   if (integral && a == b) return rw.like(a, 0);
-  if (isSplat(rw, a, -0.0) || (integral && isAllZeros(rw, a)))
-    return rw.unary(OpKind::negate_, b);
+  if (isSplat(rw, a, -0.0) || (integral && isAllZeros(rw, a))) return rw.unary(OpKind::negate_, b);
   const Literal* c = splatOf(rw, b);
   if (c && (integral || splatNumber(rw, b)) && !splatOf(rw, a))
     return rw.binary(OpKind::add_, a, rw.constant(negated(withShape(*c, rw.shape(b).dims))));
@@ -110,6 +115,7 @@ Value divideRule(Rewriter& rw, const Op& op) {
 
 // pow(x, 1/2) is +0 at -0 and +inf at -inf, where sqrt is -0 and NaN; x + 0 mends the first.
 Value rootPower(Rewriter& rw, Value x, OpKind root, double at_minus_infinity) {
+  if (isNonNegative(rw, x)) return rw.unary(root, x);
   Value is_lowest = rw.compare(x, rw.like(x, -INFINITY), "EQ", "FLOAT");
   Value value = rw.unary(root, rw.binary(OpKind::add_, x, rw.like(x, 0.0)));
   return rw.select(is_lowest, rw.like(x, at_minus_infinity), value);
@@ -197,6 +203,7 @@ Value unaryRule(Rewriter& rw, const Op& op) {
   switch (op.kind) {
     case OpKind::abs_:
       if (within == OpKind::abs_ || isUnsigned(rw.shape(x).dtype)) return x;
+      if (isNonNegative(rw, x)) return x;
       if (within != OpKind::negate_) return {};
       return rw.emit(OpKind::abs_, {inner->operand(0)}, rw.shape(op.result()));
     case OpKind::ceil_:
@@ -237,8 +244,7 @@ Value complexRule(Rewriter& rw, const Op& op) {
 Value binaryRule(Rewriter& rw, const Op& op) {
   Value a = op.operand(0), b = op.operand(1);
   DType t = rw.shape(a).dtype;
-  if (commutes(op.kind) && constantOf(rw, a) && !constantOf(rw, b))
-    return rw.binary(op.kind, b, a);
+  if (commutes(op.kind) && constantOf(rw, a) && !constantOf(rw, b)) return rw.binary(op.kind, b, a);
   if (isPred(t))
     if (std::optional<OpKind> logic = asLogic(op.kind)) return rw.binary(*logic, a, b);
   if (commutes(op.kind))

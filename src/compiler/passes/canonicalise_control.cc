@@ -77,8 +77,7 @@ bool reduceRule(Rewriter& rw, const Op& op) {
   size_t lanes = op.results.size();
   Dims dims = rw.shape(op.result()).dims;
   Values inits, inputs;
-  for (size_t i = 0; i < lanes; ++i)
-    inits.push_back(rw.broadcast(op.operand(lanes + i), dims, {}));
+  for (size_t i = 0; i < lanes; ++i) inits.push_back(rw.broadcast(op.operand(lanes + i), dims, {}));
   if (reduced == 0) {
     rw.replaceAll(op, inits);
     return true;
@@ -109,6 +108,13 @@ bool whileRule(Rewriter& rw, const Op& op) {
   if (!isAllZeros(rw, rw.module().region(op.regions[0]).results[0])) return false;
   rw.replaceAll(op, op.operands);
   return true;
+}
+
+// A constant costs nothing wherever it is made: there is nothing to hold back.
+bool barrierRule(Rewriter& rw, const Op& op) {
+  for (size_t i = 0; i < op.results.size(); ++i)
+    if (constantOf(rw, op.operand(i))) rw.replace(op.results[i], op.operand(i));
+  return false;
 }
 
 bool inlineBranch(Rewriter& rw, const Op& op, size_t branch) {
@@ -175,6 +181,8 @@ bool canonicalControl(Rewriter& rw, OpId id) {
   switch (op.kind) {
     case OpKind::if_:
       return ifRule(rw, op);
+    case OpKind::optimization_barrier_:
+      return barrierRule(rw, op);
     case OpKind::map_:
       return mapRule(rw, op);
     case OpKind::reduce_:

@@ -193,8 +193,7 @@ Value concatenateRule(Rewriter& rw, const Op& op) {
   }
   const Shape& result = rw.shape(op.result());
   if (parts.size() == 1) return parts[0];
-  if (allSameSplat(rw, parts))
-    return rw.constant(withShape(*splatOf(rw, parts[0]), result.dims));
+  if (allSameSplat(rw, parts)) return rw.constant(withShape(*splatOf(rw, parts[0]), result.dims));
   if (parts == op.operands) return {};
   return rw.emit(OpKind::concatenate_, parts, result, {{AttrKey::dimension, along}});
 }

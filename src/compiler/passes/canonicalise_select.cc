@@ -41,7 +41,8 @@ Value compareRule(Rewriter& rw, const Op& op) {
     return rw.compare(b, a, swapped(direction), op.symbol(AttrKey::compare_type));
   DType t = rw.shape(a).dtype;
   bool holds_for_equal = direction == "EQ" || direction == "LE" || direction == "GE";
-  if (a == b && (isInteger(t) || isPred(t))) return rw.splat(rw.shape(op.result()), holds_for_equal);
+  if (a == b && (isInteger(t) || isPred(t)))
+    return rw.splat(rw.shape(op.result()), holds_for_equal);
   if (isPred(t)) return comparePredicate(rw, a, b, direction);
   if (isUnsigned(t) && isAllZeros(rw, b) && (direction == "LT" || direction == "GE"))
     return rw.splat(rw.shape(op.result()), direction == "GE");
@@ -92,7 +93,8 @@ bool skipsExactly(DType from, DType through, DType to) {
   if (!convertsExactly(from, through)) return false;
   if (isPred(from) || isPred(to) || convertsExactly(from, to)) return true;
   // A float that stands for a large integer saturates where an integer wraps.
-  return !(isInteger(from) && !isInteger(through) && isInteger(to)) && isComplex(from) == isComplex(to);
+  bool saturates = isInteger(from) && !isInteger(through) && isInteger(to);
+  return !saturates && isComplex(from) == isComplex(to);
 }
 
 Value convertRule(Rewriter& rw, const Op& op) {

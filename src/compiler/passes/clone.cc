@@ -47,8 +47,7 @@ OpId RegionCopier::copyOp(OpId old) {
     to_.op(fresh).attrs = std::move(from_.op(old).attrs);
   else
     to_.op(fresh).attrs = from_.op(old).attrs;
-  for (size_t i = 0; i < types.size(); ++i)
-    map(from_.op(old).results[i], to_.op(fresh).results[i]);
+  for (size_t i = 0; i < types.size(); ++i) map(from_.op(old).results[i], to_.op(fresh).results[i]);
   for (size_t i = 0; i < from_.op(old).regions.size(); ++i) {
     RegionId inner = copyRegion(from_.op(old).regions[i]);
     to_.op(fresh).regions.push_back(inner);

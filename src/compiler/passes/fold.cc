@@ -68,9 +68,7 @@ class KnownRegion {
   KnownRegion(Rewriter& rw, RegionId region, Argument argument)
       : rw_(rw), region_(region), argument_(std::move(argument)) {}
 
-  std::optional<Literal> result(size_t i) {
-    return value(rw_.module().region(region_).results[i]);
-  }
+  std::optional<Literal> result(size_t i) { return value(rw_.module().region(region_).results[i]); }
 
  private:
   std::optional<Literal> value(Value v) {
@@ -133,9 +131,7 @@ class Folder : public Rewriter {
   using Rewriter::Rewriter;
 
  protected:
-  bool enter(OpId id) override {
-    return op(id).kind == OpKind::while_ && foldLoop(*this, op(id));
-  }
+  bool enter(OpId id) override { return op(id).kind == OpKind::while_ && foldLoop(*this, op(id)); }
 
   bool visit(OpId id) override {
     const Op& op = this->op(id);

@@ -12,12 +12,19 @@ constexpr int kMaxCallDepth = 400;
 constexpr size_t kMaxOps = 8'000'000;  // calls can double what they reach at every level
 
 // Custom calls that say something about a value and compute nothing.
-constexpr std::string_view kAnnotations[] = {
-    "Sharding",           "SPMDFullToShardShape", "SPMDShardToFullShape",
-    "LayoutConstraint",   "MoveToHost",           "MoveToDevice",
-    "PinToDevice",        "PinToDeviceSram",      "annotate_device_placement",
-    "xla.sdy.Sharding",   "xla.sdy.ShardingGroup", "xla.sdy.FuncResultSharding",
-    "X64Combine.Identity"};
+constexpr std::string_view kAnnotations[] = {"Sharding",
+                                             "SPMDFullToShardShape",
+                                             "SPMDShardToFullShape",
+                                             "LayoutConstraint",
+                                             "MoveToHost",
+                                             "MoveToDevice",
+                                             "PinToDevice",
+                                             "PinToDeviceSram",
+                                             "annotate_device_placement",
+                                             "xla.sdy.Sharding",
+                                             "xla.sdy.ShardingGroup",
+                                             "xla.sdy.FuncResultSharding",
+                                             "X64Combine.Identity"};
 
 bool isAnnotation(std::string_view target) {
   for (std::string_view known : kAnnotations)

@@ -1,5 +1,5 @@
-// Transposes and reshapes that only add or remove dimensions of 1 move down, through elementwise ops
-// and reductions, until two cancel, an op that reads any order takes them up (dot_general,
+// Transposes and reshapes that only add or remove dimensions of 1 move down, through elementwise
+// ops and reductions, until two cancel, an op that reads any order takes them up (dot_general,
 // convolution, reduce), or they reach the end of the function.
 #include <algorithm>
 
@@ -49,7 +49,9 @@ class Layout : public Rewriter {
       case OpKind::dot_general_:
         return layoutOfDot(*this, op);
       case OpKind::transpose_:
-        return transposedProduct(*this, op);
+        return isPermutable(op.operand(0), inverse(op.ints(AttrKey::permutation)), 4)
+                   ? transposeBefore(op)
+                   : transposedProduct(*this, op);
       default:
         return {};
     }
@@ -71,14 +73,37 @@ class Layout : public Rewriter {
     return reshape(emit(op.kind, operands, result, Attrs(op.attrs)), dims);
   }
 
+  // Made of splats and broadcasts whose dimensions still rise when moved: no order costs anything.
+  bool isPermutable(Value v, const Ints& moved_to, int depth) {
+    if (splatOf(*this, v)) return true;
+    const Op* op = def(v);
+    if (!op || depth == 0) return false;
+    if (op->kind == OpKind::broadcast_in_dim_) {
+      Ints where;
+      for (int64_t d : op->ints(AttrKey::broadcast_dimensions)) where.push_back(moved_to[d]);
+      return rises(where);
+    }
+    return movesThrough(*this, *op) && otherUses(v) <= (depth == 4 ? 0u : 1u) &&
+           std::ranges::all_of(op->operands,
+                               [&](Value x) { return isPermutable(x, moved_to, depth - 1); });
+  }
+
+  // transpose(op(a, b)) -> op(transpose(a), transpose(b))
+  Value transposeBefore(const Op& transposed) {
+    const Op& op = *def(transposed.operand(0));
+    Values operands;
+    for (Value v : op.operands)
+      operands.push_back(transpose(v, transposed.ints(AttrKey::permutation)));
+    return emit(op.kind, operands, Shape(shape(transposed.result())), Attrs(op.attrs));
+  }
+
   // op(transpose(a), transpose(b)) -> transpose(op(a, b)). Broadcasts and splats come in any order.
   Value transposeAfter(const Op& op) {
     const Op* first = nullptr;
     for (Value v : op.operands) {
       const Op* made_by = def(v);
       if (splatOf(*this, v) || (made_by && made_by->kind == OpKind::broadcast_in_dim_)) continue;
-      if (!made_by || made_by->kind != OpKind::transpose_ || otherUses(v) != 0)
-        return {};
+      if (!made_by || made_by->kind != OpKind::transpose_ || otherUses(v) != 0) return {};
       if (!first) first = made_by;
       if (made_by->attrs != first->attrs) return {};
     }

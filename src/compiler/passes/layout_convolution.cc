@@ -1,5 +1,5 @@
-// A convolution names the meaning of every dimension, so any order of them does. Dimensions of 1 are
-// moved by reshapes, not by transposes, and are put wherever it suits.
+// A convolution names the meaning of every dimension, so any order of them does. Dimensions of 1
+// are moved by reshapes, not by transposes, and are put wherever it suits.
 #include <algorithm>
 
 #include "compiler/passes/dimensions.h"
@@ -111,8 +111,8 @@ Value transposedConvolution(Rewriter& rw, const Op& transpose) {
   }
   Op fresh = copyOf(*convolution);
   renameDims(fresh, kOutput, to);
-  Value moved = rw.emit(OpKind::convolution_, fresh.operands,
-                        {rw.shape(product).dtype, result}, fresh.attrs);
+  Value moved =
+      rw.emit(OpKind::convolution_, fresh.operands, {rw.shape(product).dtype, result}, fresh.attrs);
   return rw.reshape(moved, rw.shape(transpose.result()).dims);
 }
 

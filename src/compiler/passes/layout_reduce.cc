@@ -8,7 +8,8 @@ using namespace ir;
 namespace {
 
 // A reduction like `old` of other inputs, its region moved over; the results have `dims`.
-Values emitReduce(Rewriter& rw, const Op& old, Values inputs, const Ints& reduced, const Dims& dims) {
+Values emitReduce(Rewriter& rw, const Op& old, Values inputs, const Ints& reduced,
+                  const Dims& dims) {
   size_t lanes = old.results.size();
   for (size_t i = 0; i < lanes; ++i) inputs.push_back(old.operand(lanes + i));
   std::vector<Type> types;

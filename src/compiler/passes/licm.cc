@@ -1,8 +1,10 @@
-// Loop-invariant code motion. Values that a loop carries unchanged become captures of the value from
-// outside; pure ops that read nothing from the loop move in front of it. What can be made again from
-// little (constants, iotas, broadcasts and cheap arithmetic on them) floats: it stays in the loop,
-// and a copy of it goes along where an op that moves out needs it.
+// Loop-invariant code motion. Values that a loop carries unchanged become captures of the value
+// from outside, and two that it carries in step become one; pure ops that read nothing from the
+// loop move in front of it. What can be made again from little (constants, iotas, broadcasts and
+// cheap arithmetic on them) floats: it stays in the loop, and a copy of it goes along where an op
+// that moves out needs it.
 #include <algorithm>
+#include <optional>
 
 #include "compiler/passes/cost.h"
 #include "compiler/passes/effects.h"
@@ -14,6 +16,7 @@ using namespace ir;
 namespace {
 
 constexpr int64_t kSmallBytes = 4096;  // stays in the first cache for the length of a loop
+constexpr size_t kTwinDistance = 16;   // how far apart carried values are compared
 constexpr int64_t kMaxGrowth = 2;      // result bytes that may be kept for each byte read
 
 class Hoister {
@@ -39,7 +42,7 @@ class Hoister {
   };
 
   Facts& facts(Value v) {
-    if (v.index >= facts_.size()) facts_.resize(std::max(module_.valueCount(), size_t{v.index} + 1));
+    if (v.index >= facts_.size()) facts_.resize(module_.valueCount());
     return facts_[v.index];
   }
   Value now(Value v) {
@@ -154,15 +157,45 @@ class Hoister {
     std::vector<bool> keep(op.results.size(), true);
     for (size_t i = 0; i < keep.size(); ++i) {
       Value next = now(body.results[i]);
-      if (next != body.args[i] && next != op.operand(i)) continue;
-      keep[i] = false;
-      facts(cond.args[i]).forward = op.operand(i);
-      facts(body.args[i]).forward = op.operand(i);
-      facts(op.results[i]).forward = op.operand(i);
+      if (next == body.args[i] || next == op.operand(i)) {
+        keep[i] = false;
+        facts(cond.args[i]).forward = op.operand(i);
+        facts(body.args[i]).forward = op.operand(i);
+        facts(op.results[i]).forward = op.operand(i);
+      } else if (std::optional<size_t> twin = twinOf(op, body, i)) {
+        keep[i] = false;
+        facts(cond.args[i]).forward = cond.args[*twin];
+        facts(body.args[i]).forward = body.args[*twin];
+        facts(op.results[i]).forward = op.results[*twin];
+      }
     }
     if (std::ranges::find(keep, false) == keep.end()) return;
     keepLanes(module_, id, keep);
     changed_ = true;
+  }
+
+  // A value carried before the i-th that starts as it does and is stepped by the same op.
+  std::optional<size_t> twinOf(const Op& loop, const Region& body, size_t i) {
+    const Op* step = module_.def(body.results[i]);
+    if (!step || step->results.size() != 1 || !step->regions.empty() || !isPure(*step)) return {};
+    size_t first = i > kTwinDistance ? i - kTwinDistance : 0;
+    for (size_t j = first; j < i; ++j) {
+      if (loop.operand(j) != loop.operand(i)) continue;
+      const Op* other = module_.def(body.results[j]);
+      if (!other || other->kind != step->kind || other->attrs != step->attrs) continue;
+      bool same = std::ranges::equal(step->operands, other->operands, [&](Value a, Value b) {
+        return sameConstant(a, b) || (a == body.args[i] && b == body.args[j]);
+      });
+      if (same) return j;
+    }
+    return {};
+  }
+
+  bool sameConstant(Value a, Value b) {
+    if (now(a) == now(b)) return true;
+    const Op *x = module_.def(now(a)), *y = module_.def(now(b));
+    return x && y && x->kind == OpKind::constant_ && y->kind == OpKind::constant_ &&
+           x->literal() == y->literal();
   }
 
   Module& module_;

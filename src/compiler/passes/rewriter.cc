@@ -142,7 +142,9 @@ Value Rewriter::splat(Shape shape, double number) {
 
 Value Rewriter::unary(OpKind kind, Value v) { return emit(kind, {v}, Shape(shape(v))); }
 
-Value Rewriter::binary(OpKind kind, Value a, Value b) { return emit(kind, {a, b}, Shape(shape(a))); }
+Value Rewriter::binary(OpKind kind, Value a, Value b) {
+  return emit(kind, {a, b}, Shape(shape(a)));
+}
 
 Value Rewriter::convert(Value v, DType to) {
   if (shape(v).dtype == to) return v;

@@ -23,6 +23,7 @@ class Rewriter {
   bool run();
 
   ir::Module& module() { return module_; }
+  const ir::Module& module() const { return module_; }
   const ir::Op& op(ir::OpId id) const { return module_.op(id); }
   const Shape& shape(ir::Value v) const { return module_.shape(v); }
   // The op that defines v; null for a region's argument, and where it is not of `kind`.
