@@ -47,7 +47,9 @@ TEST_F(ExecutableTest, CompileBytecodeAndRun) {
 
 TEST_F(ExecutableTest, CompileTextAndRun) {
   PJRT_LoadedExecutable* executable = nullptr;
-  ASSERT_EQ(compile(kAddText, "mlir", kOneDevice, executable), PJRT_Error_Code_OK);
+  const Outcome outcome = compile(kAddText, "mlir", kOneDevice, executable);
+  if (outcome.code == PJRT_Error_Code_UNIMPLEMENTED) GTEST_SKIP() << outcome.message;
+  ASSERT_EQ(outcome, PJRT_Error_Code_OK);
   expectAdds(executable);
   destroy(executable);
 }
@@ -204,9 +206,11 @@ TEST_F(ExecutableTest, SerializeAndLoad) {
   PJRT_Executable* executable = unloaded(loaded);
   WALK_ARGS(Executable_Serialize, bytes);
   bytes.executable = executable;
-  WALK_OK(Executable_Serialize, bytes);
+  const Outcome outcome = WALK_CALL(Executable_Serialize, bytes);
   destroy(executable);
   destroy(loaded);
+  if (outcome.code == PJRT_Error_Code_UNIMPLEMENTED) GTEST_SKIP() << outcome.message;
+  ASSERT_EQ(outcome, PJRT_Error_Code_OK);
   const std::string saved(bytes.serialized_bytes, bytes.serialized_bytes_size);
   bytes.serialized_executable_deleter(bytes.serialized_executable);
 
