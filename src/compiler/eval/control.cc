@@ -11,14 +11,9 @@ namespace {
 
 // Custom calls that say where or how a value is kept, and change nothing of it.
 constexpr std::string_view kAnnotations[] = {
-    "Sharding",
-    "SPMDFullToShardShape",
-    "SPMDShardToFullShape",
-    "LayoutConstraint",
-    "annotate_device_placement",
-    "MoveToHost",
-    "MoveToDevice",
-    "xla.sdy.FuncResultSharding",
+    "Sharding",         "SPMDFullToShardShape",       "SPMDShardToFullShape",
+    "LayoutConstraint", "annotate_device_placement",  "MoveToHost",
+    "MoveToDevice",     "xla.sdy.FuncResultSharding",
 };
 
 }  // namespace

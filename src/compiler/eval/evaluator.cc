@@ -35,11 +35,14 @@ Status checkArgs(const ir::Module& module, const ir::Function& function, Operand
   return {};
 }
 
-Status checkRepresentable(const ir::Module& module, const Op& op) {
+// Far beyond what is worth waiting for; smaller results may still not fit in memory.
+constexpr int64_t kMaxResultBytes = int64_t{1} << 38;
+
+Status checkResultSizes(const ir::Module& module, const Op& op) {
   for (ir::Value v : op.results) {
     const Shape& shape = module.shape(v);
-    if (!sizeIsRepresentable(shape.dims, byteSize(shape.dtype)))
-      return resourceExhausted(toString(shape), " is too large");
+    if (!sizeIsRepresentable(shape.dims, byteSize(shape.dtype)) || shape.bytes() > kMaxResultBytes)
+      return resourceExhausted(toString(shape), " is too large to evaluate");
   }
   return {};
 }
@@ -84,7 +87,7 @@ Result<Literals> Evaluation::runOp(const Op& op, Operands operands) {
   auto run = [&]() -> Result<Literals> {
     OpEval eval = evaluationOf(op.kind);
     if (!eval) return unimplemented("the evaluator does not know it");
-    TERCEL_TRY(checkRepresentable(module_, op));
+    TERCEL_TRY(checkResultSizes(module_, op));
     int64_t elements = 1;
     for (ir::Value v : op.results) elements += module_.shape(v).elements();
     TERCEL_TRY(charge(elements));
