@@ -46,6 +46,20 @@ struct Cluster {
   // For each op: the domain dimension that indexes each dimension of its result, -1 for one of size
   // 1; empty where it is indexed in another way.
   std::vector<std::vector<int32_t>> maps;
+  // Of a region nest: what its regions compute, in order, those of nested ops included.
+  std::vector<struct RegionUnits> regions;
+};
+
+// A unit of work in order: a cluster, or one op that is a step of its own (while, if, sort ...).
+struct Unit {
+  bool is_cluster = true;
+  Cluster cluster;
+  ir::OpId op;
+};
+
+struct RegionUnits {
+  ir::RegionId region;
+  std::vector<Unit> units;
 };
 
 // The kernel's params are the inputs, then the outputs that alias no input.

@@ -61,6 +61,8 @@ double stepsPerElement(const ir::Module& m, const Op& op) {
 
 double clusterCost(const ir::Module& m, const Cluster& cluster) {
   constexpr double kBytesPerNanosecond = 10;
+  constexpr double kLoopCost = 60e3;  // how often a loop runs is unknown
+  if (cluster.nest == Nest::region) return kLoopCost;
   double cost = 0, bytes = 0;
   for (ir::OpId id : cluster.ops) {
     const Op& op = m.op(id);

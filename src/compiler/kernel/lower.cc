@@ -6,7 +6,7 @@ namespace {
 
 struct Row {
   std::string_view name;
-  Result<Kernel> (*lower)(const ir::Module&, const Cluster&, const Machine&);
+  Status (*lower)(Lowering&);
 };
 constexpr Row kNests[] = {
     {"loop", lowerLoop},
@@ -16,17 +16,22 @@ constexpr Row kNests[] = {
     {"scatter", lowerScatter},
     {"select_and_scatter", lowerSelectAndScatter},
     {"comparator", lowerComparator},
+    {"region", lowerRegion},
 };
 
 }  // namespace
 
 std::string_view nestName(Nest nest) { return kNests[static_cast<size_t>(nest)].name; }
 
+Status lowerNest(Lowering& low) {
+  return kNests[static_cast<size_t>(low.cluster.nest)].lower(low);
+}
+
 Result<Kernel> lower(const ir::Module& module, const Cluster& cluster, const Machine& machine) {
-  TERCEL_ASSIGN(Kernel kernel,
-                kNests[static_cast<size_t>(cluster.nest)].lower(module, cluster, machine));
-  kernel.cost = clusterCost(module, cluster);
-  return kernel;
+  KernelLowering low(module, cluster, machine);
+  TERCEL_TRY(lowerNest(low));
+  low.kernel.cost = clusterCost(module, cluster);
+  return std::move(low.kernel);
 }
 
 }  // namespace tercel::kernel

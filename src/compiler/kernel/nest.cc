@@ -24,7 +24,7 @@ Indices indicesOf(const IndexSpace& space, std::span<const Loop> loops,
 // Runs `evaluate` on symbols alone, into a kernel that is thrown away.
 Probe probe(const Lowering& lowering, std::span<const Loop> loops, size_t rank,
             const Evaluate& evaluate) {
-  Lowering scratch(lowering.module, lowering.cluster, lowering.machine);
+  KernelLowering scratch(lowering.module, lowering.cluster, lowering.machine);
   IndexSpace space(scratch.builder);
   std::vector<Index> variables;
   std::vector<size_t> loop_of_atom;
@@ -84,7 +84,7 @@ bool mergeable(const std::vector<Loop>& loops, const Probe& found, size_t outer,
 
 }  // namespace
 
-void Lowering::addParams() {
+void KernelLowering::addParams() {
   std::vector<bool> overwritten(cluster.inputs.size(), false);
   for (const auto* list : {&cluster.alias, &cluster.may_alias})
     for (int32_t a : *list)
@@ -109,15 +109,25 @@ void Lowering::addParams() {
   }
 }
 
-void Lowering::bindInputs(Emitter& emitter) const {
+void KernelLowering::bindInputs(Emitter& emitter) const {
   for (size_t i = 0; i < cluster.inputs.size(); ++i)
     emitter.bindMemory(cluster.inputs[i], input_buffers[i]);
 }
 
 void Lowering::storeOutput(Emitter& emitter, size_t output, const Index& linear,
-                           const Elem& elem) const {
+                           const Elem& elem) {
   emitter.storeAt(output_buffers[output], module.shape(cluster.outputs[output]).dtype, linear,
                   elem);
+}
+
+void Lowering::forTasks(int64_t count, const std::function<void(V)>& body) {
+  tasks = count;
+  builder.forLoop(builder.index(0), builder.index(count), 1, body);
+}
+
+void KernelLowering::forTasks(int64_t count, const std::function<void(V)>& body) {
+  tasks = kernel.tasks = count;
+  builder.forLoop(builder.taskBegin(), builder.taskEnd(), 1, body);
 }
 
 size_t inputOf(const Cluster& cluster, ir::Value v) {

@@ -5,24 +5,43 @@
 
 namespace tercel::kernel {
 
-// A cluster being lowered: its kernel, and the buffers of its values.
+// A cluster being lowered: where its code goes, and where its values are. The base writes one task
+// after another into a builder; where the values are is for those derived from it to say.
 class Lowering {
  public:
-  Lowering(const ir::Module& module, const Cluster& cluster, const Machine& machine)
-      : module(module), cluster(cluster), machine(machine), builder(kernel) {
-    addParams();
-  }
+  Lowering(const ir::Module& module, const Cluster& cluster, const Machine& machine,
+           Builder& builder)
+      : module(module), cluster(cluster), machine(machine), builder(builder) {}
+  virtual ~Lowering() = default;
 
   const ir::Module& module;
   const Cluster& cluster;
   const Machine& machine;
-  Kernel kernel;
-  Builder builder;
-  std::vector<BufferId> input_buffers, output_buffers;
+  Builder& builder;
+  std::vector<BufferId> output_buffers;
+  int64_t tasks = 1;
 
-  // Binds the inputs (and no outputs) to their memory.
-  void bindInputs(Emitter& emitter) const;
-  void storeOutput(Emitter& emitter, size_t output, const Index& linear, const Elem& elem) const;
+  virtual void bindInputs(Emitter& emitter) const = 0;
+  virtual void storeOutput(Emitter& emitter, size_t output, const Index& linear, const Elem& elem);
+  // `body` for each of `count` tasks.
+  virtual void forTasks(int64_t count, const std::function<void(V)>& body);
+};
+
+struct KernelHolder {
+  Kernel kernel;
+  Builder own{kernel};
+};
+
+// A cluster as a kernel of its own: inputs and outputs are its params, tasks its task range.
+class KernelLowering : public KernelHolder, public Lowering {
+ public:
+  KernelLowering(const ir::Module& module, const Cluster& cluster, const Machine& machine)
+      : Lowering(module, cluster, machine, own) {
+    addParams();
+  }
+  std::vector<BufferId> input_buffers;
+  void bindInputs(Emitter& emitter) const override;
+  void forTasks(int64_t count, const std::function<void(V)>& body) override;
 
  private:
   void addParams();
@@ -60,13 +79,15 @@ LoopPlan planLoops(const Lowering& lowering, std::span<const int64_t> domain,
 Indices domainIndices(IndexSpace& space, const LoopPlan& plan, size_t rank,
                       std::span<const Index> groups);
 
-Result<Kernel> lowerLoop(const ir::Module&, const Cluster&, const Machine&);
-Result<Kernel> lowerRows(const ir::Module&, const Cluster&, const Machine&);
-Result<Kernel> lowerContract(const ir::Module&, const Cluster&, const Machine&);
-Result<Kernel> lowerUpdate(const ir::Module&, const Cluster&, const Machine&);
-Result<Kernel> lowerScatter(const ir::Module&, const Cluster&, const Machine&);
-Result<Kernel> lowerSelectAndScatter(const ir::Module&, const Cluster&, const Machine&);
-Result<Kernel> lowerComparator(const ir::Module&, const Cluster&, const Machine&);
-Result<Kernel> lowerRegion(const ir::Module&, const Cluster&, const Machine&);
+// By the cluster's nest.
+Status lowerNest(Lowering& low);
+Status lowerLoop(Lowering& low);
+Status lowerRows(Lowering& low);
+Status lowerContract(Lowering& low);
+Status lowerUpdate(Lowering& low);
+Status lowerScatter(Lowering& low);
+Status lowerSelectAndScatter(Lowering& low);
+Status lowerComparator(Lowering& low);
+Status lowerRegion(Lowering& low);
 
 }  // namespace tercel::kernel

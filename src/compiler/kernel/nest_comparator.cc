@@ -4,9 +4,9 @@
 
 namespace tercel::kernel {
 
-Result<Kernel> lowerComparator(const ir::Module& m, const Cluster& cluster,
-                               const Machine& machine) {
-  Lowering low(m, cluster, machine);
+Status lowerComparator(Lowering& low) {
+  const ir::Module& m = low.module;
+  const Cluster& cluster = low.cluster;
   const ir::Op& op = m.op(cluster.ops[0]);
   Builder& b = low.builder;
   IndexSpace space(b);
@@ -17,12 +17,13 @@ Result<Kernel> lowerComparator(const ir::Module& m, const Cluster& cluster,
   std::vector<Elem> args;
   for (size_t k = 0; k < op.operands.size(); ++k) {
     DType dtype = m.shape(op.operand(k)).dtype;
-    BufferId buffer = static_cast<BufferId>(low.input_buffers[inputOf(cluster, op.operand(k))]);
+    // The params are the inputs, in order.
+    BufferId buffer = static_cast<BufferId>(inputOf(cluster, op.operand(k)));
     args.push_back(e.loadAt(buffer, dtype, i));
     args.push_back(e.loadAt(buffer, dtype, j));
   }
   e.storeAt(answer, DType::pred, Index(0), e.runRegion(op.regions[0], args)[0]);
-  return std::move(low.kernel);
+  return Status();
 }
 
 }  // namespace tercel::kernel

@@ -21,9 +21,9 @@ using ir::Value;
 
 class ContractNest {
  public:
-  ContractNest(const ir::Module& m, const Cluster& cluster, const Machine& machine, const Op& op)
-      : m_(m), low_(m, cluster, machine), op_(op), b_(low_.builder), space_(b_),
-        contraction_(m, op) {}
+  ContractNest(Lowering& low, const Op& op)
+      : m_(low.module), low_(low), op_(op), b_(low_.builder), space_(b_),
+        contraction_(m_, op) {}
 
   // False where the plain loop nest is the better one.
   bool suits() {
@@ -43,10 +43,9 @@ class ContractNest {
     return classify() && chooseTile();
   }
 
-  Kernel run() {
+  void run() {
     chooseTasks();
-    b_.forLoop(b_.taskBegin(), b_.taskEnd(), 1, [&](V task) { emitTask(task); });
-    return std::move(low_.kernel);
+    low_.forTasks(tasks_, [&](V task) { emitTask(task); });
   }
 
  private:
@@ -161,7 +160,7 @@ class ContractNest {
     while (others * chunks_ * ((tiles + row_chunk_ - 1) / row_chunk_) < 8 && row_chunk_ > 4)
       row_chunk_ = (row_chunk_ + 1) / 2;
     row_chunks_ = (tiles + row_chunk_ - 1) / row_chunk_;
-    low_.kernel.tasks = others * chunks_ * row_chunks_;
+    tasks_ = others * chunks_ * row_chunks_;
     if (pack_n_) n_scratch_ = b_.addScratch(sumScalar(), chunk_ * kExtent() * panel_);
     m_pitch_ = kExtent() + 16;  // an odd number of cache lines keeps rows out of each other's sets
     if (pack_m_) m_scratch_ = b_.addScratch(sumScalar(), std::max<int64_t>(rows_ * m_pitch_, kExtent() * mLanes()));
@@ -172,7 +171,7 @@ class ContractNest {
 
   void emitTask(V task) {
     std::vector<Index> groups(plan_.groups.size());
-    Index t = space_.loop(task, low_.kernel.tasks);
+    Index t = space_.loop(task, tasks_);
     Index rows = space_.remainder(t, row_chunks_);
     t = space_.quotient(t, row_chunks_);
     Index columns = space_.remainder(t, chunks_);
@@ -442,7 +441,8 @@ class ContractNest {
   static constexpr size_t kNone = ~size_t{0};
 
   const ir::Module& m_;
-  Lowering low_;
+  Lowering& low_;
+  int64_t tasks_ = 1;
   const Op& op_;
   Builder& b_;
   IndexSpace space_;
@@ -467,14 +467,16 @@ class ContractNest {
 
 }  // namespace
 
-Result<Kernel> lowerContract(const ir::Module& m, const Cluster& cluster, const Machine& machine) {
-  for (ir::OpId id : cluster.ops) {
-    const Op& op = m.op(id);
+Status lowerContract(Lowering& low) {
+  for (ir::OpId id : low.cluster.ops) {
+    const Op& op = low.module.op(id);
     if (op.kind != OpKind::dot_general_ && op.kind != OpKind::convolution_) continue;
-    ContractNest nest(m, cluster, machine, op);
-    if (nest.suits()) return nest.run();
+    ContractNest nest(low, op);
+    if (!nest.suits()) continue;
+    nest.run();
+    return Status();
   }
-  return lowerLoop(m, cluster, machine);
+  return lowerLoop(low);
 }
 
 }  // namespace tercel::kernel

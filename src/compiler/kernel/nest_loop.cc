@@ -5,9 +5,10 @@
 
 namespace tercel::kernel {
 
-Result<Kernel> lowerLoop(const ir::Module& m, const Cluster& cluster, const Machine& machine) {
-  if (auto turned = lowerTransposed(m, cluster, machine)) return std::move(*turned);
-  Lowering low(m, cluster, machine);
+Status lowerLoop(Lowering& low) {
+  const ir::Module& m = low.module;
+  const Cluster& cluster = low.cluster;
+  if (lowerTransposed(low)) return Status();
   const Dims& dims = m.shape(cluster.outputs[0]).dims;
   emitElementLoops(low, dims, [&](Emitter& e, const Indices& domain) {
     Index linear = e.space().linear(domain, dims);
@@ -18,7 +19,7 @@ Result<Kernel> lowerLoop(const ir::Module& m, const Cluster& cluster, const Mach
     }
     for (size_t i = 0; i < values.size(); ++i) low.storeOutput(e, i, linear, values[i]);
   });
-  return std::move(low.kernel);
+  return Status();
 }
 
 }  // namespace tercel::kernel

@@ -33,18 +33,17 @@ struct Saved {
 
 class RowsNest {
  public:
-  RowsNest(const ir::Module& module, const Cluster& cluster, const Machine& machine)
-      : m_(module), low_(module, cluster, machine), b_(low_.builder), space_(b_) {}
+  RowsNest(Lowering& low)
+      : m_(low.module), low_(low), b_(low_.builder), space_(b_) {}
 
-  Kernel run() {
+  void run() {
     findStages();
     plan_ = planLoops(low_, low_.cluster.domain,
                       [&](Emitter& e, const Indices& i) { probeAll(e, i); }, low_.cluster.reduced);
     chooseVector();
     findSaved();
     chooseTasks();
-    b_.forLoop(b_.taskBegin(), b_.taskEnd(), 1, [&](V task) { emitTask(task); });
-    return std::move(low_.kernel);
+    low_.forTasks(tasks_, [&](V task) { emitTask(task); });
   }
 
  private:
@@ -234,7 +233,7 @@ class RowsNest {
       width_ = static_cast<int>(std::min<int64_t>(vectors, columnVectors()));
       blocks_ = (vectors + width_ - 1) / width_;
     }
-    low_.kernel.tasks = elementCount(task_extents_) * blocks_;
+    tasks_ = elementCount(task_extents_) * blocks_;
   }
 
   int64_t columnVectors() const {
@@ -245,7 +244,7 @@ class RowsNest {
 
   void emitTask(V task) {
     std::vector<Index> groups(plan_.groups.size());
-    Index t = space_.loop(task, low_.kernel.tasks);
+    Index t = space_.loop(task, tasks_);
     Index block = space_.remainder(t, blocks_);
     Indices outer = space_.delinear(space_.quotient(t, blocks_), task_extents_);
     for (size_t i = 0; i < task_groups_.size(); ++i)
@@ -605,7 +604,8 @@ class RowsNest {
   }
 
   const ir::Module& m_;
-  Lowering low_;
+  Lowering& low_;
+  int64_t tasks_ = 1;
   Builder& b_;
   IndexSpace space_;
   LoopPlan plan_;
@@ -625,8 +625,9 @@ class RowsNest {
 
 }  // namespace
 
-Result<Kernel> lowerRows(const ir::Module& module, const Cluster& cluster, const Machine& machine) {
-  return RowsNest(module, cluster, machine).run();
+Status lowerRows(Lowering& low) {
+  RowsNest(low).run();
+  return Status();
 }
 
 }  // namespace tercel::kernel

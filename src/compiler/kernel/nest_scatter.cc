@@ -16,18 +16,17 @@ bool contains(const ir::Ints& list, size_t d) {
 
 class ScatterNest {
  public:
-  ScatterNest(const ir::Module& m, const Cluster& cluster, const Machine& machine)
-      : m_(m), low_(m, cluster, machine), op_(m.op(cluster.ops[0])), b_(low_.builder), space_(b_),
+  ScatterNest(Lowering& low)
+      : m_(low.module), low_(low), op_(m_.op(low.cluster.ops[0])), b_(low_.builder), space_(b_),
         count_((op_.operands.size() - 1) / 2) {}
 
-  Kernel run() {
+  void run() {
     const Dims& updates = m_.shape(op_.operand(count_ + 1)).dims;
     const auto& window = op_.ints(AttrKey::update_window_dims);
     for (size_t d = 0; d < updates.size(); ++d)
       (contains(window, d) ? window_ : scatter_).push_back(updates[d]);
     chooseLanes();
-    b_.forLoop(b_.taskBegin(), b_.taskEnd(), 1, [&](V task) { emitTask(task); });
-    return std::move(low_.kernel);
+    low_.forTasks(tasks_, [&](V task) { emitTask(task); });
   }
 
  private:
@@ -42,7 +41,7 @@ class ScatterNest {
     while (lanes_ > 1 && lanes_ / 2 >= window_.back()) lanes_ /= 2;
     inner_ = window_.empty() ? 1 : window_.back();
     block_ = lanes_ == 1 ? inner_ : std::min<int64_t>(inner_, 8 * lanes_);
-    low_.kernel.tasks = (inner_ + block_ - 1) / block_;
+    tasks_ = (inner_ + block_ - 1) / block_;
   }
 
   void emitTask(V task) {
@@ -113,7 +112,7 @@ class ScatterNest {
     loops(e, outer, {}, [&](const Indices& window) {
       V lo = b_.imul(task, b_.index(block_));
       V hi = b_.binary(Opcode::smin, b_.iadd(lo, b_.index(block_)), b_.index(inner_));
-      if (low_.kernel.tasks == 1) {
+      if (tasks_ == 1) {
         lo = b_.index(0);
         hi = b_.index(inner_);
       }
@@ -172,7 +171,8 @@ class ScatterNest {
   }
 
   const ir::Module& m_;
-  Lowering low_;
+  Lowering& low_;
+  int64_t tasks_ = 1;
   const Op& op_;
   Builder& b_;
   IndexSpace space_;
@@ -185,8 +185,9 @@ class ScatterNest {
 
 }  // namespace
 
-Result<Kernel> lowerScatter(const ir::Module& m, const Cluster& cluster, const Machine& machine) {
-  return ScatterNest(m, cluster, machine).run();
+Status lowerScatter(Lowering& low) {
+  ScatterNest(low).run();
+  return Status();
 }
 
 }  // namespace tercel::kernel

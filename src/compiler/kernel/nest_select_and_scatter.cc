@@ -12,11 +12,11 @@ using ir::Op;
 
 class SelectAndScatterNest {
  public:
-  SelectAndScatterNest(const ir::Module& m, const Cluster& cluster, const Machine& machine)
-      : m_(m), low_(m, cluster, machine), op_(m.op(cluster.ops[0])), b_(low_.builder), space_(b_),
-        dims_(m.shape(op_.operand(0)).dims), source_(m.shape(op_.operand(1)).dims) {}
+  SelectAndScatterNest(Lowering& low)
+      : m_(low.module), low_(low), op_(m_.op(low.cluster.ops[0])), b_(low_.builder), space_(b_),
+        dims_(m_.shape(op_.operand(0)).dims), source_(m_.shape(op_.operand(1)).dims) {}
 
-  Kernel run() {
+  void run() {
     const auto& window = op_.ints(AttrKey::window_dimensions);
     size_t rank = dims_.size();
     for (size_t d = 0; d < rank; ++d) {
@@ -32,9 +32,8 @@ class SelectAndScatterNest {
       task_dims_.push_back(d);
       task_extents_.push_back(vector ? (dims_[d] + lanes_ - 1) / lanes_ : dims_[d]);
     }
-    low_.kernel.tasks = elementCount(task_extents_);
-    b_.forLoop(b_.taskBegin(), b_.taskEnd(), 1, [&](V task) { emitTask(task); });
-    return std::move(low_.kernel);
+    tasks_ = elementCount(task_extents_);
+    low_.forTasks(tasks_, [&](V task) { emitTask(task); });
   }
 
  private:
@@ -48,7 +47,7 @@ class SelectAndScatterNest {
     low_.bindInputs(e);
     Indices plain(dims_.size());
     Guard guard;
-    Index t = space_.loop(task, low_.kernel.tasks);
+    Index t = space_.loop(task, tasks_);
     Indices at = space_.delinear(t, task_extents_);
     for (size_t i = 0; i < task_dims_.size(); ++i) {
       size_t d = task_dims_[i];
@@ -165,7 +164,8 @@ class SelectAndScatterNest {
   }
 
   const ir::Module& m_;
-  Lowering low_;
+  Lowering& low_;
+  int64_t tasks_ = 1;
   const Op& op_;
   Builder& b_;
   IndexSpace space_;
@@ -179,9 +179,9 @@ class SelectAndScatterNest {
 
 }  // namespace
 
-Result<Kernel> lowerSelectAndScatter(const ir::Module& m, const Cluster& cluster,
-                                     const Machine& machine) {
-  return SelectAndScatterNest(m, cluster, machine).run();
+Status lowerSelectAndScatter(Lowering& low) {
+  SelectAndScatterNest(low).run();
+  return Status();
 }
 
 }  // namespace tercel::kernel

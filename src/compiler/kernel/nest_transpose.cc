@@ -13,9 +13,9 @@ constexpr size_t kNone = ~size_t{0};
 
 class TransposeNest {
  public:
-  TransposeNest(const ir::Module& m, const Cluster& cluster, const Machine& machine)
-      : m_(m), low_(m, cluster, machine), b_(low_.builder), space_(b_),
-        dims_(m.shape(cluster.outputs[0]).dims) {}
+  TransposeNest(Lowering& low)
+      : m_(low.module), low_(low), b_(low_.builder), space_(b_),
+        dims_(m_.shape(low.cluster.outputs[0]).dims) {}
 
   // One output, made of one transposed operand and element work on it: all its uses at one index.
   bool suits() {
@@ -41,10 +41,9 @@ class TransposeNest {
     return plan_.groupExtent(out_group_) >= lanes_ && plan_.groupExtent(in_group_) >= lanes_;
   }
 
-  Kernel run() {
+  void run() {
     chooseTasks();
-    b_.forLoop(b_.taskBegin(), b_.taskEnd(), 1, [&](V task) { emitTask(task); });
-    return std::move(low_.kernel);
+    low_.forTasks(tasks_, [&](V task) { emitTask(task); });
   }
 
  private:
@@ -88,11 +87,11 @@ class TransposeNest {
     int64_t tiles = (plan_.groupExtent(out_group_) + lanes_ - 1) / lanes_;
     run_ = std::min<int64_t>(tiles, 8);
     runs_ = (tiles + run_ - 1) / run_;
-    low_.kernel.tasks = elementCount(task_extents_) * runs_;
+    tasks_ = elementCount(task_extents_) * runs_;
   }
 
   void emitTask(V task) {
-    Index t = space_.loop(task, low_.kernel.tasks);
+    Index t = space_.loop(task, tasks_);
     // Neighbouring tasks read along the input's lines: the tile of the input is the outer one.
     Index run = space_.remainder(t, runs_);
     Indices at = space_.delinear(space_.quotient(t, runs_), task_extents_);
@@ -162,7 +161,8 @@ class TransposeNest {
   }
 
   const ir::Module& m_;
-  Lowering low_;
+  Lowering& low_;
+  int64_t tasks_ = 1;
   Builder& b_;
   IndexSpace space_;
   const Dims& dims_;
@@ -179,11 +179,11 @@ class TransposeNest {
 
 }  // namespace
 
-std::optional<Kernel> lowerTransposed(const ir::Module& m, const Cluster& cluster,
-                                      const Machine& machine) {
-  TransposeNest nest(m, cluster, machine);
-  if (!nest.suits()) return std::nullopt;
-  return nest.run();
+bool lowerTransposed(Lowering& low) {
+  TransposeNest nest(low);
+  if (!nest.suits()) return false;
+  nest.run();
+  return true;
 }
 
 }  // namespace tercel::kernel

@@ -5,8 +5,9 @@
 
 namespace tercel::kernel {
 
-Result<Kernel> lowerUpdate(const ir::Module& m, const Cluster& cluster, const Machine& machine) {
-  Lowering low(m, cluster, machine);
+Status lowerUpdate(Lowering& low) {
+  const ir::Module& m = low.module;
+  const Cluster& cluster = low.cluster;
   const ir::Op& op = *m.def(cluster.outputs[0]);
   const Dims& dims = m.shape(op.operand(0)).dims;
   const Dims& sizes = m.shape(op.operand(1)).dims;
@@ -18,7 +19,7 @@ Result<Kernel> lowerUpdate(const ir::Module& m, const Cluster& cluster, const Ma
     Elem value = e.at(op.operand(1), at);
     low.storeOutput(e, 0, e.space().linear(where, dims), value);
   });
-  return std::move(low.kernel);
+  return Status();
 }
 
 }  // namespace tercel::kernel

@@ -47,8 +47,7 @@ class ElementLoops {
     size_t groups = plan_.groups.size();
     lanes_ = groups == 0 ? 1 : chooseLanes(plan_.groupExtent(groups - 1));
     tasks_ = chooseTasks(plan_, lanes_);
-    low_.kernel.tasks = tasks_.count();
-    b_.forLoop(b_.taskBegin(), b_.taskEnd(), 1, [&](V task) { emitTask(task); });
+    low_.forTasks(tasks_.count(), [&](V task) { emitTask(task); });
   }
 
  private:

@@ -1,9 +1,10 @@
-// Ops in the form that kernels are generated for: a convolution reads inside its operand only, and a
-// product with a vector is a row-wise sum.
+// Ops in the form that kernels are generated for: a convolution reads inside its operand only, and
+// a product with a vector is a row-wise sum.
 #include <algorithm>
 
 #include "compiler/passes/passes.h"
 #include "compiler/passes/rewriter.h"
+#include "compiler/passes/rules.h"
 
 namespace tercel::passes {
 namespace {
@@ -22,10 +23,20 @@ class Expand : public Rewriter {
  private:
   bool visit(OpId id) override {
     switch (op(id).kind) {
-      case OpKind::convolution_: return padConvolution(id);
-      case OpKind::dot_general_: return rowProduct(id);
-      default: return false;
+      case OpKind::convolution_:
+        return padConvolution(id);
+      case OpKind::dot_general_:
+        return rowProduct(id);
+      default:
+        return canonicalised(id);
     }
+  }
+
+  // What the expansions emit keeps the contract of the pipeline.
+  bool canonicalised(OpId id) {
+    Value by = canonicalForm(*this, op(id));
+    if (by.valid()) replace(op(id).result(), by);
+    return by.valid();
   }
 
   // Padding and input dilation become a pad of the input.
@@ -59,7 +70,8 @@ class Expand : public Rewriter {
       if (key == AttrKey::padding) attr = Ints(2 * spatial.size(), 0);
       if (key == AttrKey::lhs_dilation) attr = Ints(spatial.size(), 1);
     }
-    replace(o.result(), emit(OpKind::convolution_, {input, o.operand(1)}, shape(o.result()), attrs));
+    replace(o.result(),
+            emit(OpKind::convolution_, {input, o.operand(1)}, shape(o.result()), attrs));
     return true;
   }
 
@@ -69,7 +81,8 @@ class Expand : public Rewriter {
     Ints free(size_t rank) const {
       Ints list;
       for (int64_t d = 0; d < static_cast<int64_t>(rank); ++d)
-        if (std::ranges::find(batch, d) == batch.end() && std::ranges::find(summed, d) == summed.end())
+        if (std::ranges::find(batch, d) == batch.end() &&
+            std::ranges::find(summed, d) == summed.end())
           list.push_back(d);
       return list;
     }
@@ -92,7 +105,7 @@ class Expand : public Rewriter {
     if (isComplex(out.dtype) || isPred(out.dtype) || m.elements() == 0) return false;
     if (matrix.summed.size() != 1 || matrix.summed[0] != m.rank() - 1 || m.dims.back() < 32)
       return false;
-    if (freeElements(matrix) < 4) return false;
+    if (freeElements(matrix) < 4 && freeElements(matrix) != 1) return false;
     DType wide = out.dtype == DType::f16 || out.dtype == DType::bf16 ? DType::f32 : out.dtype;
     Value product = binary(OpKind::multiply_, convert(matrix.value, wide),
                            spread(vector, matrix, convert(vector.value, wide), wide));

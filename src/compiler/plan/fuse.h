@@ -13,12 +13,7 @@
 
 namespace tercel::plan {
 
-// A unit of work in order: a cluster, or one op that is a step of its own (while, if, sort ...).
-struct Unit {
-  bool is_cluster = true;
-  kernel::Cluster cluster;
-  ir::OpId op;
-};
+using kernel::Unit;
 
 // The units of a region in an order that respects all dependences. `results_live` are the region's
 // results; they and whatever steps or nested regions read are outputs.

@@ -3,6 +3,7 @@
 
 #include "compiler/plan/op_traits.h"
 #include "compiler/plan/planner.h"
+#include "compiler/plan/region.h"
 
 namespace tercel::plan {
 namespace {
@@ -34,6 +35,7 @@ kernel::Cluster Planner::clusterOf(ir::OpId id, kernel::Nest nest) const {
 
 Status Planner::planOp(Scope& scope, const Op& op) {
   ir::OpId id = scope.units[scope.unit].op;
+  if (auto region = regionCluster(m_, id)) return planCluster(scope, std::move(*region));
   switch (op.kind) {
     case OpKind::reshape_: case OpKind::optimization_barrier_: return Status();
     case OpKind::while_: return planWhile(scope, op);
