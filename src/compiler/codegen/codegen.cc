@@ -4,8 +4,11 @@
 #include <llvm/IR/DiagnosticPrinter.h>
 #include <llvm/IR/Verifier.h>
 
+#include <mutex>
+
 #include "compiler/codegen/emitter.h"
 #include "compiler/codegen/machine.h"
+#include "compiler/kernel/builder.h"
 #include "compiler/kernel/verifier.h"
 
 namespace tercel::codegen {
@@ -24,8 +27,8 @@ struct Diagnostics : llvm::DiagnosticHandler {
   }
 };
 
-// What a thread keeps between calls. A context holds every type and constant it ever made, so it
-// is renewed now and then.
+// What a call needs and the next one can use again. A context holds every type and constant it
+// ever made, so it is renewed now and then.
 struct Workshop {
   static constexpr int kModulesPerContext = 1000;
   std::unique_ptr<llvm::LLVMContext> context;
@@ -52,10 +55,30 @@ struct Workshop {
   }
 };
 
-Workshop& workshop() {
-  thread_local Workshop workshop;
-  return workshop;
-}
+// Idle workshops. They belong to no thread: callers start threads for one compilation, and a new
+// workshop costs more than the kernel.
+class WorkshopPool {
+ public:
+  static WorkshopPool& instance() {
+    static auto* pool = new WorkshopPool;
+    return *pool;
+  }
+  std::unique_ptr<Workshop> take() {
+    std::lock_guard lock(mutex_);
+    if (idle_.empty()) return std::make_unique<Workshop>();
+    std::unique_ptr<Workshop> workshop = std::move(idle_.back());
+    idle_.pop_back();
+    return workshop;
+  }
+  void giveBack(std::unique_ptr<Workshop> workshop) {
+    std::lock_guard lock(mutex_);
+    idle_.push_back(std::move(workshop));
+  }
+
+ private:
+  std::mutex mutex_;
+  std::vector<std::unique_ptr<Workshop>> idle_;
+};
 
 using Kernels = std::span<const kernel::Kernel* const>;
 
@@ -94,9 +117,9 @@ Result<ObjectCode> compileKernels(Kernels kernels, const Target& target,
   if (options.verify)
     for (const kernel::Kernel* kernel : kernels) TERCEL_TRY(kernel::verify(*kernel));
   if (options.dump) dump(kernels, target, options);
-  Workshop& shop = workshop();
-  llvm::LLVMContext& context = shop.freshContext();
-  Machine& machine = shop.machine(target, options);
+  std::unique_ptr<Workshop> shop = WorkshopPool::instance().take();
+  llvm::LLVMContext& context = shop->freshContext();
+  Machine& machine = shop->machine(target, options);
   std::unique_ptr<llvm::Module> module = emitModule(kernels, target, machine, context);
   if (options.verify) {
     std::string problems;
@@ -105,12 +128,29 @@ Result<ObjectCode> compileKernels(Kernels kernels, const Target& target,
     if (broken) return internalError("LLVM refuses the code of a kernel: ", problems);
   }
   llvm::StringRef object = machine.run(*module);
-  if (!shop.errors.empty()) return internalError("LLVM: ", shop.errors);
+  if (!shop->errors.empty()) return internalError("LLVM: ", shop->errors);
   ObjectCode code;
   const auto* bytes = reinterpret_cast<const std::byte*>(object.data());
   code.bytes.assign(bytes, bytes + object.size());
   for (const kernel::Kernel* kernel : kernels) code.symbols.push_back(kernel->name);
+  module.reset();  // before its context can be another caller's
+  WorkshopPool::instance().giveBack(std::move(shop));
   return code;
+}
+
+void prepare(const Target& target, int calls) {
+  // An empty kernel also initialises what LLVM does on first use.
+  kernel::Kernel empty{.name = "prepare"};
+  kernel::Builder builder(empty);
+  const kernel::Kernel* kernels[] = {&empty};
+  std::vector<std::unique_ptr<Workshop>> made;
+  for (int i = 0; i < calls; ++i) {
+    std::unique_ptr<Workshop> shop = WorkshopPool::instance().take();
+    Machine& machine = shop->machine(target, {});
+    machine.run(*emitModule(kernels, target, machine, shop->freshContext()));
+    made.push_back(std::move(shop));
+  }
+  for (auto& shop : made) WorkshopPool::instance().giveBack(std::move(shop));
 }
 
 }  // namespace tercel::codegen

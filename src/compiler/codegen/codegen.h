@@ -39,8 +39,13 @@ struct ObjectCode {
   std::vector<std::string> symbols;  // one per kernel, in order
 };
 
-// One object for the given kernels. Thread-safe: each thread keeps a code generator of its own.
+// One object for the given kernels. Thread-safe: each call borrows a code generator, of which there
+// are as many as there were calls at once.
 Result<ObjectCode> compileKernels(std::span<const kernel::Kernel* const> kernels,
                                   const Target& target, const CodegenOptions& options = {});
+
+// Makes the code generators that `calls` calls at once will borrow: the first call would otherwise
+// wait some milliseconds for its own.
+void prepare(const Target& target, int calls = 1);
 
 }  // namespace tercel::codegen

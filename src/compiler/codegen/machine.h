@@ -1,5 +1,5 @@
-// LLVM's code generator for one target, kept by the thread that made it: building a pass pipeline
-// and its subtarget costs more than compiling a small kernel with it.
+// LLVM's code generator for one target, for one caller at a time. Building its pass pipeline and
+// its subtarget costs more than compiling a small kernel with it.
 #pragma once
 #include <llvm/ADT/SmallVector.h>
 #include <llvm/IR/LLVMContext.h>
