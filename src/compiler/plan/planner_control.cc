@@ -55,7 +55,9 @@ Status Planner::planOp(Scope& scope, const Op& op) {
 
 Status Planner::planWhile(Scope& scope, const Op& op) {
   const ir::RegionId cond = op.regions[0], body = op.regions[1];
-  std::vector<StorageId> carried;
+  std::vector<StorageId> carried, captured;
+  for (Value v : captures(m_, op))
+    if (!m_.type(v).is_token) captured.push_back(storageOf(v));
   int64_t begin = time_ + 1;
   for (size_t i = 0; i < op.operands.size(); ++i) {
     Value init = op.operand(i), result = op.result(i);
@@ -66,6 +68,7 @@ Status Planner::planWhile(Scope& scope, const Op& op) {
     StorageId from = storageOf(init);
     bool unique = std::count(op.operands.begin(), op.operands.end(), init) == 1;
     for (size_t k = 0; k < i && unique; ++k) unique = carried[k] != from;
+    unique &= std::find(captured.begin(), captured.end(), from) == captured.end();
     StorageId to = from;
     auto wanted = scope.wanted.find(result.index);
     bool in_place = unique && diesHere(scope, init) && storages_[from].place == Place::arena;
