@@ -81,10 +81,10 @@ std::string parseChoice(std::string_view text, int& value, Words words) {
 // False where there is no such option; `expected` is set where the value is bad.
 bool assign(Options& options, std::string_view field, std::string_view value,
             std::string& expected) {
-#define OPTION(name, type, fallback, check, help)                          \
-  if (field == #name) {                                                    \
-    expected = parse##type(value, options.name, {TERCEL_UNWRAP check});    \
-    return true;                                                           \
+#define OPTION(name, type, fallback, check, help)                       \
+  if (field == #name) {                                                 \
+    expected = parse##type(value, options.name, {TERCEL_UNWRAP check}); \
+    return true;                                                        \
   }
 #include "core/options.def"
   return false;

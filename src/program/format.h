@@ -1,4 +1,4 @@
-// The file of a Program: little-endian, versioned, with a checksum. Equal programs give equal bytes.
+// The file of a Program: little-endian, versioned, with a checksum. Equal programs, equal bytes.
 #pragma once
 #include <cstddef>
 #include <span>

@@ -52,7 +52,7 @@ enum class StepKind : uint8_t {
 #include "program/steps.def"
 };
 
-// kernel       target = kernel, slots = its params; tasks in all; a chunk is `grain` tasks at least;
+// kernel       target = kernel, slots = its params; tasks in all; a chunk is `grain` tasks or more;
 //              grain >= tasks runs on the calling thread. cost: nanoseconds for all tasks.
 // copy         slots = from, to; to's bytes are moved
 // while_loop   slots = the predicate (pred[]); target = sequence of the condition, which sets the
@@ -61,8 +61,8 @@ enum class StepKind : uint8_t {
 //              where true, [1] where false; an s32 one its index, the last one when out of range.
 //              values = {1} for pred, {4} for s32
 // sort         slots = operands..., results...; target = comparator kernel, whose params are the
-//              operands and which compares elements `begin` and `end`, writing 1 to scratch[0] where
-//              the first goes before the second; values = {outer, length, inner, is_stable, bytes of
+//              operands' rows and which compares elements `begin` and `end`: 1 in scratch[0] where
+//              the first goes before the second; values = {outer, length, inner, is_stable, size of
 //              an element of each operand...}; dims are [outer, length, inner]. A result is an
 //              operand's memory of the same element size or shares none with them. text = what the
 //              comparator is known to compare, as core/sort_keys.h says, or empty

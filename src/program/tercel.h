@@ -1,7 +1,7 @@
 /* Running a compiled Tercel program from C: no Python, no compiler. Link with Tercel's engine.
  *
  *   tercel_program* program;
- *   if (tercel_program_load(bytes, size, NULL, &program) != TERCEL_OK) puts(tercel_error_message());
+ *   if (tercel_program_load(bytes, size, NULL, &program)) puts(tercel_error_message());
  *   tercel_program_run(program, args, results, NULL);
  *   tercel_program_destroy(program);
  *

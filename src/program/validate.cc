@@ -72,8 +72,10 @@ class Validator {
       case Place::result:
         if (slot.index >= program_.results.size()) return -1;
         return program_.results[slot.index].shape.bytes();
-      case Place::arena: return program_.arena_bytes;
-      case Place::constant: return static_cast<int64_t>(program_.constants.size());
+      case Place::arena:
+        return program_.arena_bytes;
+      case Place::constant:
+        return static_cast<int64_t>(program_.constants.size());
     }
     return -1;
   }
@@ -95,8 +97,7 @@ class Validator {
   Status checkKernels() const {
     for (size_t i = 0; i < program_.kernels.size(); ++i) {
       const Kernel& kernel = program_.kernels[i];
-      if (kernel.symbol.empty() || kernel.scratch_bytes < 0 ||
-          kernel.scratch_bytes > kMaxScratch) {
+      if (kernel.symbol.empty() || kernel.scratch_bytes < 0 || kernel.scratch_bytes > kMaxScratch) {
         return invalidArgument("kernel ", i, " has no symbol or an impossible scratch size");
       }
       if (kernel.object >= program_.objects.size() && !program_.objects.empty()) {
@@ -129,12 +130,18 @@ class Validator {
       if (slot >= program_.slots.size()) return invalidArgument("there is no slot ", slot);
     }
     switch (step.kind) {
-      case StepKind::kernel: return checkKernelStep(step);
-      case StepKind::copy: return checkCopy(step);
-      case StepKind::while_loop: return checkWhile(step, depth);
-      case StepKind::branch: return checkBranch(step, depth);
-      case StepKind::sort: return checkSort(step);
-      case StepKind::custom_call: return checkCustomCall(step);
+      case StepKind::kernel:
+        return checkKernelStep(step);
+      case StepKind::copy:
+        return checkCopy(step);
+      case StepKind::while_loop:
+        return checkWhile(step, depth);
+      case StepKind::branch:
+        return checkBranch(step, depth);
+      case StepKind::sort:
+        return checkSort(step);
+      case StepKind::custom_call:
+        return checkCustomCall(step);
     }
     return Status();
   }
@@ -142,9 +149,9 @@ class Validator {
   const Slot& slot(const Step& step, size_t i) const { return program_.slots[step.slots[i]]; }
 
   Status checkWritable(const Slot& slot) const {
-    bool read_only = slot.place == Place::constant ||
-                     (slot.place == Place::argument &&
-                      program_.arguments[slot.index].aliased_result < 0);
+    bool read_only =
+        slot.place == Place::constant ||
+        (slot.place == Place::argument && program_.arguments[slot.index].aliased_result < 0);
     return read_only ? invalidArgument("writes a constant or an argument") : Status();
   }
 

@@ -7,9 +7,7 @@
 namespace tercel::runtime {
 namespace {
 
-Status deleted() {
-  return invalidArgument("the buffer has been deleted or donated");
-}
+Status deleted() { return invalidArgument("the buffer has been deleted or donated"); }
 
 // Copies when the source is ready, on whichever thread makes it so.
 Event copyWhenReady(std::shared_ptr<Storage> source, void* dst, int64_t offset, int64_t size) {

@@ -50,9 +50,7 @@ Event Event::all(std::span<const Event> events) {
   return done;
 }
 
-bool Event::isReady() const {
-  return !state_ || state_->ready.load(std::memory_order_acquire);
-}
+bool Event::isReady() const { return !state_ || state_->ready.load(std::memory_order_acquire); }
 
 Status Event::status() const {
   TERCEL_CHECK(isReady(), "status of an event that is not ready");

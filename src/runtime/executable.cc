@@ -91,8 +91,8 @@ CompiledMemoryStats Executable::memoryStats() const {
   for (const program::ResultInfo& result : program_->results) {
     stats.result_bytes += result.shape.bytes();
   }
-  stats.peak_bytes = stats.argument_bytes + stats.result_bytes - stats.alias_bytes +
-                     stats.temp_bytes;
+  stats.peak_bytes =
+      stats.argument_bytes + stats.result_bytes - stats.alias_bytes + stats.temp_bytes;
   return stats;
 }
 
@@ -125,9 +125,8 @@ bool Executable::isDeleted() const {
   return runner_ == nullptr;
 }
 
-Result<std::vector<Launch>> Executable::execute(
-    std::span<const std::span<Buffer* const>> arguments, const ExecuteOptions& options,
-    Device* device) try {
+Result<std::vector<Launch>> Executable::execute(std::span<const std::span<Buffer* const>> arguments,
+                                                const ExecuteOptions& options, Device* device) try {
   std::vector<std::shared_ptr<LaunchWork>> works;
   {
     std::lock_guard lock(mutex_);

@@ -144,11 +144,11 @@ Status placeLaunches(const Executable& executable, Device* device, const Execute
   const std::vector<Device*>& devices = executable.devices();
   size_t first = 0;
   if (device) {
-    first = static_cast<size_t>(std::find(devices.begin(), devices.end(), device) -
-                                devices.begin());
+    first =
+        static_cast<size_t>(std::find(devices.begin(), devices.end(), device) - devices.begin());
     if (first == devices.size() || works.size() != 1) {
-      return invalidArgument("executable ", executable.name(), " is not for device ",
-                             device->id(), " alone");
+      return invalidArgument("executable ", executable.name(), " is not for device ", device->id(),
+                             " alone");
     }
   } else if (works.size() != devices.size()) {
     return invalidArgument("executable ", executable.name(), " runs on ", devices.size(),
@@ -172,8 +172,8 @@ Status checkArguments(const Executable& executable,
   const program::Program& program = executable.program();
   for (size_t d = 0; d < works.size(); ++d) {
     if (arguments[d].size() != program.arguments.size()) {
-      return invalidArgument("executable ", executable.name(), " takes ",
-                             program.arguments.size(), " arguments; got ", arguments[d].size());
+      return invalidArgument("executable ", executable.name(), " takes ", program.arguments.size(),
+                             " arguments; got ", arguments[d].size());
     }
     for (size_t i = 0; i < arguments[d].size(); ++i) {
       Status status = checkArgument(executable, i, arguments[d][i], works[d]->device);

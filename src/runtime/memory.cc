@@ -27,8 +27,8 @@ Memory::Memory(int id, MemoryKind kind, Device* device)
     : id_(id),
       kind_(kind),
       device_(device),
-      debug_string_(cat("TercelMemory(id=", id, ", kind=", memoryKindName(kind), ", device=",
-                        device->id(), ")")),
+      debug_string_(cat("TercelMemory(id=", id, ", kind=", memoryKindName(kind),
+                        ", device=", device->id(), ")")),
       to_string_(cat(memoryKindName(kind), " of ", device->toString())) {}
 
 }  // namespace tercel::runtime

@@ -1,4 +1,4 @@
-// A kind of memory of one device. On a CPU all kinds are ordinary memory; JAX asks for them by name.
+// A kind of memory of one device. On a CPU all kinds are ordinary memory; JAX asks by name.
 #pragma once
 #include <optional>
 #include <string>

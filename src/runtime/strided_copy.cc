@@ -57,8 +57,8 @@ void copyRow(const std::byte* from, int64_t stride, std::byte* to, int64_t n) {
 
 // [rows, columns] in tiles, so that a transposed source is read by whole cache lines.
 template <class T>
-void copyPlane(const std::byte* from, const int64_t* lengths, const int64_t* strides,
-               std::byte* to, int64_t begin, int64_t end) {
+void copyPlane(const std::byte* from, const int64_t* lengths, const int64_t* strides, std::byte* to,
+               int64_t begin, int64_t end) {
   int64_t columns = lengths[1], size = sizeof(T);
   if (strides[1] == size) {
     for (int64_t row = begin; row < end; ++row) {
@@ -138,11 +138,16 @@ void copyStrided(const void* from, const Shape& shape, std::span<const int64_t> 
   }
   Loops loops = simplify(shape, byte_strides);
   switch (byteSize(shape.dtype)) {
-    case 1: return copyLoops<uint8_t>(source, loops, target, elements, parallel);
-    case 2: return copyLoops<uint16_t>(source, loops, target, elements, parallel);
-    case 4: return copyLoops<uint32_t>(source, loops, target, elements, parallel);
-    case 8: return copyLoops<uint64_t>(source, loops, target, elements, parallel);
-    default: return copyLoops<Bytes16>(source, loops, target, elements, parallel);
+    case 1:
+      return copyLoops<uint8_t>(source, loops, target, elements, parallel);
+    case 2:
+      return copyLoops<uint16_t>(source, loops, target, elements, parallel);
+    case 4:
+      return copyLoops<uint32_t>(source, loops, target, elements, parallel);
+    case 8:
+      return copyLoops<uint64_t>(source, loops, target, elements, parallel);
+    default:
+      return copyLoops<Bytes16>(source, loops, target, elements, parallel);
   }
 }
 

@@ -159,7 +159,10 @@ TEST(Validate, NamesWhatIsWrong) {
   const Damage damages[] = {
       {"no sequence 77", [](Program& p) { p.sequences[0][2].target = 77; }},
       {"used twice", [](Program& p) { p.sequences[0][2].target = 2; }},
-      {"used twice", [](Program& p) { p.sequences[2][0].sequences = {0, 3}; }},
+      {"used twice",
+       [](Program& p) {
+         p.sequences[2][0].sequences = {0, 3};
+       }},
       {"no slot", [](Program& p) { p.sequences[0][0].slots[0] = 1000; }},
       {"no kernel", [](Program& p) { p.sequences[0][0].target = 9; }},
       {"grain", [](Program& p) { p.sequences[0][0].grain = 0; }},
@@ -187,7 +190,10 @@ TEST(Validate, NamesWhatIsWrong) {
       {"share memory", [](Program& p) { p.arguments[0].aliased_result = 1; }},
       {"share memory", [](Program& p) { p.arguments[1].aliased_result = 0; }},
       {"shape", [](Program& p) { p.arguments[0].shape.dims[0] = -4; }},
-      {"shape", [](Program& p) { p.results[0].shape.dims = {1 << 30, 1 << 30, 1 << 30}; }},
+      {"shape",
+       [](Program& p) {
+         p.results[0].shape.dims = {1 << 30, 1 << 30, 1 << 30};
+       }},
       {"dtype", [](Program& p) { p.results[0].shape.dtype = static_cast<DType>(200); }},
       {"object", [](Program& p) { p.kernels[0].object = 2; }},
       {"scratch", [](Program& p) { p.kernels[0].scratch_bytes = -1; }},

@@ -41,8 +41,8 @@ int compareAs(const void* data, int64_t a, int64_t b) {
 void byKeys(void* const* params, int64_t a, int64_t b, void* scratch) {
   int order = 0;
   for (size_t k = 0; k < current_keys.size() && order == 0; ++k) {
-    order = visitDType(current_keys[k].dtype,
-                       [&]<class T>() { return compareAs<T>(params[k], a, b); });
+    order =
+        visitDType(current_keys[k].dtype, [&]<class T>() { return compareAs<T>(params[k], a, b); });
     if (current_keys[k].descending) order = -order;
   }
   *static_cast<uint8_t*>(scratch) = order < 0;

@@ -80,8 +80,8 @@ Status sortData(const Case& c, Data& from, Data& to, const Parallel& parallel) {
 
 TEST(Sort, IsStableAlongAnyDimensionWithAnyThreads) {
   engine::ThreadPool pool(3);
-  const Case cases[] = {{1, 1, 1},  {1, 2, 1},   {3, 0, 2},    {0, 5, 1},     {1, 17, 1},
-                        {5, 16, 3}, {100, 33, 1}, {2, 100, 7}, {1, 4096, 1},  {1, 4097, 1},
+  const Case cases[] = {{1, 1, 1},     {1, 2, 1},    {3, 0, 2},    {0, 5, 1},    {1, 17, 1},
+                        {5, 16, 3},    {100, 33, 1}, {2, 100, 7},  {1, 4096, 1}, {1, 4097, 1},
                         {1, 20000, 1}, {3, 9000, 1}, {1, 5000, 2}, {40, 4500, 1}};
   for (const Case& c : cases) {
     Data in = makeData(c), want = expected(c, in);

@@ -23,7 +23,8 @@ void addOne(void* const* p, int64_t begin, int64_t end, void*) {
   for (int64_t i = begin; i < end; ++i) as<float>(p[1])[i] = as<float>(p[0])[i] + 1;
 }
 void addConstant(void* const* p, int64_t begin, int64_t end, void*) {
-  for (int64_t i = begin; i < end; ++i) as<float>(p[2])[i] = as<float>(p[0])[i] + as<float>(p[1])[i];
+  for (int64_t i = begin; i < end; ++i)
+    as<float>(p[2])[i] = as<float>(p[0])[i] + as<float>(p[1])[i];
 }
 void lessThan(void* const* p, int64_t, int64_t, void*) {
   *as<uint8_t>(p[2]) = *as<int32_t>(p[0]) < *as<int32_t>(p[1]);
@@ -221,8 +222,8 @@ TEST(Steps, BranchOnPred) {
 TEST(Steps, BranchOnIndexTakesTheLastWhereOutOfRange) {
   auto loaded = branchOn(kInt, 3).load();
   ASSERT_TRUE(loaded.ok());
-  std::pair<int32_t, int32_t> wanted[] = {
-      {0, 100}, {1, 101}, {2, 102}, {3, 102}, {-1, 102}, {INT32_MIN, 102}, {INT32_MAX, 102}};
+  std::pair<int32_t, int32_t> wanted[] = {{0, 100},  {1, 101},         {2, 102},        {3, 102},
+                                          {-1, 102}, {INT32_MIN, 102}, {INT32_MAX, 102}};
   for (auto [index, want] : wanted) {
     int32_t out = 0;
     ASSERT_TRUE(runOn(**loaded, {&index}, {&out}).ok());
@@ -290,8 +291,8 @@ TEST(Steps, AnUnknownCustomCallIsNamed) {
   ASSERT_TRUE(loaded.ok());
   Doubler doubler;
   int32_t in = 21, out = 0;
-  for (CustomCallHandler* handler : {static_cast<CustomCallHandler*>(&doubler),
-                                     static_cast<CustomCallHandler*>(nullptr)}) {
+  for (CustomCallHandler* handler :
+       {static_cast<CustomCallHandler*>(&doubler), static_cast<CustomCallHandler*>(nullptr)}) {
     Status status = runOn(**loaded, {&in}, {&out}, nullptr, handler);
     EXPECT_EQ(status.code(), Code::unimplemented);
     EXPECT_NE(status.message().find("mystery"), std::string::npos) << status.message();

@@ -82,8 +82,8 @@ TEST_F(BufferTest, RawCopiesStayInBounds) {
   ASSERT_TRUE(event.ok());
   EXPECT_TRUE(event->await().ok());
   EXPECT_EQ(out[1], 3);
-  for (auto [offset, size] : {std::pair<int64_t, int64_t>{8, 8}, {-4, 4}, {13, 0}, {0, -1},
-                              {4, INT64_MAX}}) {
+  for (auto [offset, size] :
+       {std::pair<int64_t, int64_t>{8, 8}, {-4, 4}, {13, 0}, {0, -1}, {4, INT64_MAX}}) {
     EXPECT_EQ(buffer->copyRawToHost(out, offset, size).status().code(), Code::invalid_argument);
   }
   EXPECT_TRUE(buffer->copyRawToHost(out, 12, 0).ok());
@@ -155,8 +155,7 @@ TEST_F(BufferTest, ErrorBuffers) {
   auto copy = (*buffer)->copyTo(memory);
   ASSERT_TRUE(copy.ok());
   EXPECT_EQ((*copy)->ready().await().message(), "no luck");
-  EXPECT_EQ(client->createError(Status(), kShape, memory).status().code(),
-            Code::invalid_argument);
+  EXPECT_EQ(client->createError(Status(), kShape, memory).status().code(), Code::invalid_argument);
 }
 
 TEST_F(BufferTest, AliasesAreFulfilled) {

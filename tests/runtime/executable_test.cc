@@ -297,8 +297,7 @@ TEST_F(ExecutableTest, AllDevicesOfOneLaunchRunTogether) {
   EXPECT_EQ((*launches)[1].results[0]->device(), client->devices()[1]);
   std::sort(gate->devices.begin(), gate->devices.end());
   EXPECT_EQ(gate->devices, (std::vector<int>{0, 1}));
-  EXPECT_EQ(executable->execute({lists, 1}, run_options).status().code(),
-            Code::invalid_argument);
+  EXPECT_EQ(executable->execute({lists, 1}, run_options).status().code(), Code::invalid_argument);
   auto single = run(*executable, {c.get(), d.get()}, run_options, client->devices()[1]);
   ASSERT_TRUE(single.ok()) << single.status().message();
   EXPECT_EQ(read(*single->results[0]), all(30));

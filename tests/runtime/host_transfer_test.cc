@@ -56,11 +56,11 @@ TEST_F(HostTransferTest, AnyStrides) {
     check(middle, {dtype, {7}}, {-b});
     check(middle, {dtype, {7}}, {0});
     check(middle, {dtype, {7}}, {3 * b});
-    check(middle + 1, {dtype, {7}}, {b + 1});         // not aligned
+    check(middle + 1, {dtype, {7}}, {b + 1});  // not aligned
     check(middle, {dtype, {5, 33}}, {33 * b, b});
-    check(middle, {dtype, {33, 20}}, {b, 33 * b});    // transposed
+    check(middle, {dtype, {33, 20}}, {b, 33 * b});  // transposed
     check(middle, {dtype, {5, 6}}, {-6 * b, -b});
-    check(middle, {dtype, {5, 6}}, {0, b});           // broadcast
+    check(middle, {dtype, {5, 6}}, {0, b});  // broadcast
     check(middle, {dtype, {5, 6}}, {b, 0});
     check(middle, {dtype, {3, 4, 5}}, {b, 3 * b, 12 * b});
     check(middle, {dtype, {3, 4, 5}}, {20 * b, b, 4 * b});

@@ -78,10 +78,10 @@ class CallbackHandler final : public engine::CustomCallHandler {
 
   Status call(const engine::CustomCall& call) override {
     std::string target(call.target), configuration(call.configuration);
-    tercel_custom_call plain = {target.c_str(), configuration.c_str(),
-                                call.operands.size(), call.operands.data(),
-                                call.operand_bytes.data(), call.results.size(),
-                                call.results.data(), call.result_bytes.data()};
+    tercel_custom_call plain = {
+        target.c_str(),       configuration.c_str(),     call.operands.size(),
+        call.operands.data(), call.operand_bytes.data(), call.results.size(),
+        call.results.data(),  call.result_bytes.data()};
     int code = options_.custom_call(options_.user_data, &plain);
     if (code == TERCEL_OK) return Status();
     if (code < 0 || code > static_cast<int>(Code::unauthenticated)) code = TERCEL_UNKNOWN;

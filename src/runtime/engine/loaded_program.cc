@@ -46,8 +46,7 @@ struct LoadedProgram::Frame {
 };
 
 struct LoadedProgram::FrameUse {
-  explicit FrameUse(const LoadedProgram& program)
-      : program(program), frame(program.takeFrame()) {}
+  explicit FrameUse(const LoadedProgram& program) : program(program), frame(program.takeFrame()) {}
   ~FrameUse() { program.giveFrame(frame); }
   const LoadedProgram& program;
   Frame* frame;
@@ -147,8 +146,7 @@ Status LoadedProgram::bind(const Invocation& invocation, Frame& frame) const {
 
 void LoadedProgram::bindArguments(const Invocation& invocation, Frame& frame) const {
   for (const Patch& patch : tape_.argument_patches) {
-    frame.pointers[patch.at] =
-        static_cast<std::byte*>(invocation.args[patch.index]) + patch.offset;
+    frame.pointers[patch.at] = static_cast<std::byte*>(invocation.args[patch.index]) + patch.offset;
   }
   for (const Patch& patch : tape_.result_patches) {
     frame.pointers[patch.at] =

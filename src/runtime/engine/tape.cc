@@ -45,9 +45,12 @@ class TapeMaker {
         if (k < 0) return tape_.argument_patches.push_back({at, slot.index, slot.offset});
         return tape_.result_patches.push_back({at, static_cast<uint32_t>(k), slot.offset});
       }
-      case Place::result: return tape_.result_patches.push_back({at, slot.index, slot.offset});
-      case Place::arena: return tape_.arena_patches.push_back({at, 0, slot.offset});
-      case Place::constant: return tape_.constant_patches.push_back({at, 0, slot.offset});
+      case Place::result:
+        return tape_.result_patches.push_back({at, slot.index, slot.offset});
+      case Place::arena:
+        return tape_.arena_patches.push_back({at, 0, slot.offset});
+      case Place::constant:
+        return tape_.constant_patches.push_back({at, 0, slot.offset});
     }
   }
 
@@ -57,12 +60,18 @@ class TapeMaker {
 
   void emitStep(const Step& step) {
     switch (step.kind) {
-      case StepKind::kernel: return kernel(step);
-      case StepKind::copy: return copy(step);
-      case StepKind::while_loop: return whileLoop(step);
-      case StepKind::branch: return branch(step);
-      case StepKind::sort: return sort(step);
-      case StepKind::custom_call: return customCall(step);
+      case StepKind::kernel:
+        return kernel(step);
+      case StepKind::copy:
+        return copy(step);
+      case StepKind::while_loop:
+        return whileLoop(step);
+      case StepKind::branch:
+        return branch(step);
+      case StepKind::sort:
+        return sort(step);
+      case StepKind::custom_call:
+        return customCall(step);
     }
   }
 
@@ -92,8 +101,7 @@ class TapeMaker {
 
   void branch(const Step& step) {
     bool pred = step.values[0] == 1;
-    Op& select = tape_.ops[emit(pred ? OpCode::select_pred : OpCode::select_index,
-                                pointers(step))];
+    Op& select = tape_.ops[emit(pred ? OpCode::select_pred : OpCode::select_index, pointers(step))];
     size_t count = step.sequences.size();
     uint32_t first = select.target = static_cast<uint32_t>(tape_.targets.size());
     select.tasks = static_cast<int64_t>(count);

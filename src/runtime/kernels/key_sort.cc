@@ -5,6 +5,7 @@
 #include <atomic>
 #include <cstdlib>
 #include <cstring>
+#include <limits>
 #include <memory>
 #include <utility>
 
@@ -14,10 +15,23 @@ namespace {
 constexpr int64_t kInsertionSort = 48;  // rows up to here cost less without counting digits
 constexpr int64_t kRowTask = 4096;      // elements that make a task worth its start
 
-// A key as an unsigned number of the same order, and what moves with it.
-struct Item {
-  uint64_t key;
-  uint64_t payload;
+// A key as an unsigned number of the same order, and the place in the row that it came from.
+struct WideItem {
+  uint64_t key = 0;
+  uint64_t from = 0;
+  uint64_t getKey() const { return key; }
+  int64_t place() const { return static_cast<int64_t>(from); }
+  void setKey(uint64_t k) { key = k; }
+  static WideItem at(int64_t place) { return {0, static_cast<uint64_t>(place)}; }
+};
+
+// Keys of up to 32 bits in rows as short: half the memory, which is what sorting costs.
+struct PackedItem {
+  uint64_t bits = 0;
+  uint64_t getKey() const { return bits >> 32; }
+  int64_t place() const { return static_cast<uint32_t>(bits); }
+  void setKey(uint64_t k) { bits = k << 32 | static_cast<uint32_t>(bits); }
+  static PackedItem at(int64_t place) { return {static_cast<uint64_t>(place)}; }
 };
 
 template <class T>
@@ -42,48 +56,54 @@ U orderedFloat(U bits, int exponent) {
 template <class U>
 U orderedKey(U bits, DType dtype) {
   switch (dtype) {
-    case DType::bf16: case DType::f32: return orderedFloat(bits, 8);
-    case DType::f16: return orderedFloat(bits, 5);
-    case DType::f64: return orderedFloat(bits, 11);
-    default: break;
+    case DType::bf16:
+    case DType::f32:
+      return orderedFloat(bits, 8);
+    case DType::f16:
+      return orderedFloat(bits, 5);
+    case DType::f64:
+      return orderedFloat(bits, 11);
+    default:
+      break;
   }
   return isSigned(dtype) ? static_cast<U>(bits ^ (U{1} << (8 * sizeof(U) - 1))) : bits;
 }
 
-// items[i].key = the key of element items[i].payload of a row.
-template <class U>
+// The key of each item: that of the element of the row at its place.
+template <class U, class Item>
 void loadKeys(const std::byte* row, int64_t stride, SortKey key, Item* items, int64_t n) {
   for (int64_t i = 0; i < n; ++i) {
-    auto at = static_cast<int64_t>(items[i].payload) * stride;
-    U ordered = orderedKey(load<U>(row + at), key.dtype);
-    items[i].key = key.descending ? static_cast<U>(~ordered) : ordered;
+    U ordered = orderedKey(load<U>(row + items[i].place() * stride), key.dtype);
+    items[i].setKey(key.descending ? static_cast<U>(~ordered) : ordered);
   }
 }
 
+template <class Item>
 void insertionSort(Item* items, int64_t n) {
   for (int64_t i = 1; i < n; ++i) {
     Item item = items[i];
     int64_t j = i;
-    for (; j > 0 && item.key < items[j - 1].key; --j) items[j] = items[j - 1];
+    for (; j > 0 && item.getKey() < items[j - 1].getKey(); --j) items[j] = items[j - 1];
     items[j] = item;
   }
 }
 
 // Least significant digit first (Knuth 5.2.5), digits of eight bits; digits that are all the same
 // move nothing. The result is in the returned one of the two.
+template <class Item>
 Item* radixSort(Item* items, Item* other, int64_t n, size_t key_bytes) {
   std::array<std::array<int64_t, 256>, 8> counts;
   for (size_t d = 0; d < key_bytes; ++d) counts[d].fill(0);
   for (int64_t i = 0; i < n; ++i) {
-    uint64_t key = items[i].key;
+    uint64_t key = items[i].getKey();
     for (size_t d = 0; d < key_bytes; ++d, key >>= 8) ++counts[d][key & 255];
   }
   for (size_t d = 0; d < key_bytes; ++d) {
     std::array<int64_t, 256>& count = counts[d];
-    if (count[items[0].key >> (8 * d) & 255] == n) continue;
+    if (count[items[0].getKey() >> (8 * d) & 255] == n) continue;
     int64_t begin = 0;
     for (int64_t& c : count) begin += std::exchange(c, begin);
-    for (int64_t i = 0; i < n; ++i) other[count[items[i].key >> (8 * d) & 255]++] = items[i];
+    for (int64_t i = 0; i < n; ++i) other[count[items[i].getKey() >> (8 * d) & 255]++] = items[i];
     std::swap(items, other);
   }
   return items;
@@ -94,6 +114,7 @@ struct Free {
 };
 
 // What the rows of one group of tasks share.
+template <class Item>
 class RowSorter {
  public:
   RowSorter(const Sort& sort, std::span<const SortKey> keys) : sort_(sort), keys_(keys) {
@@ -109,11 +130,21 @@ class RowSorter {
     const Item* order = sortKeys(first);
     for (size_t i = 0; i < sort_.element_bytes.size(); ++i) {
       switch (sort_.element_bytes[i]) {
-        case 1: store<uint8_t>(i, first, order); break;
-        case 2: store<uint16_t>(i, first, order); break;
-        case 4: store<uint32_t>(i, first, order); break;
-        case 8: store<uint64_t>(i, first, order); break;
-        default: store<Bytes16>(i, first, order); break;
+        case 1:
+          store<uint8_t>(i, first, order);
+          break;
+        case 2:
+          store<uint16_t>(i, first, order);
+          break;
+        case 4:
+          store<uint32_t>(i, first, order);
+          break;
+        case 8:
+          store<uint64_t>(i, first, order);
+          break;
+        default:
+          store<Bytes16>(i, first, order);
+          break;
       }
     }
   }
@@ -131,7 +162,7 @@ class RowSorter {
   const Item* sortKeys(int64_t first) {
     Item* items = items_.get();
     Item* other = items + sort_.length;
-    for (int64_t i = 0; i < sort_.length; ++i) items[i].payload = static_cast<uint64_t>(i);
+    for (int64_t i = 0; i < sort_.length; ++i) items[i] = Item::at(i);
     for (size_t k = keys_.size(); k-- > 0;) {
       loadKey(k, operand(k, first), items);
       if (sort_.length <= kInsertionSort) {
@@ -147,10 +178,14 @@ class RowSorter {
   void loadKey(size_t k, const std::byte* row, Item* items) const {
     int64_t bytes = sort_.element_bytes[k], stride = sort_.inner * bytes;
     switch (bytes) {
-      case 1: return loadKeys<uint8_t>(row, stride, keys_[k], items, sort_.length);
-      case 2: return loadKeys<uint16_t>(row, stride, keys_[k], items, sort_.length);
-      case 4: return loadKeys<uint32_t>(row, stride, keys_[k], items, sort_.length);
-      default: return loadKeys<uint64_t>(row, stride, keys_[k], items, sort_.length);
+      case 1:
+        return loadKeys<uint8_t>(row, stride, keys_[k], items, sort_.length);
+      case 2:
+        return loadKeys<uint16_t>(row, stride, keys_[k], items, sort_.length);
+      case 4:
+        return loadKeys<uint32_t>(row, stride, keys_[k], items, sort_.length);
+      default:
+        return loadKeys<uint64_t>(row, stride, keys_[k], items, sort_.length);
     }
   }
 
@@ -161,7 +196,7 @@ class RowSorter {
     auto* row = reinterpret_cast<T*>(row_.get());
     const int64_t stride = sort_.inner * static_cast<int64_t>(sizeof(T));
     for (int64_t k = 0; k < sort_.length; ++k) {
-      row[k] = load<T>(from + static_cast<int64_t>(order[k].payload) * stride);
+      row[k] = load<T>(from + order[k].place() * stride);
     }
     std::byte* to = static_cast<std::byte*>(sort_.results[i]) + first * sort_.element_bytes[i];
     for (int64_t k = 0; k < sort_.length; ++k) std::memcpy(to + k * stride, &row[k], sizeof(T));
@@ -190,21 +225,29 @@ bool mixesMemory(const Sort& sort) {
   return false;
 }
 
-}  // namespace
-
-Status keySort(const Sort& sort, std::span<const SortKey> keys, const Parallel& parallel) {
-  int64_t rows = sort.outer * sort.inner;
-  if (rows * sort.length == 0) return Status();
-  if (mixesMemory(sort)) return kernels::sort(sort, parallel);
+template <class Item>
+bool sortRows(const Sort& sort, std::span<const SortKey> keys, const Parallel& parallel) {
   std::atomic<bool> failed{false};
   int64_t grain = std::max<int64_t>(1, kRowTask / sort.length);
-  parallel.forEach(rows, grain, [&](int64_t begin, int64_t end) {
-    RowSorter sorter(sort, keys);
+  parallel.forEach(sort.outer * sort.inner, grain, [&](int64_t begin, int64_t end) {
+    RowSorter<Item> sorter(sort, keys);
     if (!sorter.ok()) return failed.store(true, std::memory_order_relaxed);
     for (int64_t row = begin; row < end; ++row) sorter.run(row);
   });
-  if (!failed.load(std::memory_order_relaxed)) return Status();
-  return resourceExhausted("no memory to sort rows of ", sort.length, " elements");
+  return !failed.load(std::memory_order_relaxed);
+}
+
+}  // namespace
+
+Status keySort(const Sort& sort, std::span<const SortKey> keys, const Parallel& parallel) {
+  if (sort.outer * sort.length * sort.inner == 0) return Status();
+  if (mixesMemory(sort)) return kernels::sort(sort, parallel);
+  bool packs = sort.length <= std::numeric_limits<uint32_t>::max() &&
+               std::all_of(keys.begin(), keys.end(),
+                           [](const SortKey& key) { return byteSize(key.dtype) <= 4; });
+  bool ok =
+      packs ? sortRows<PackedItem>(sort, keys, parallel) : sortRows<WideItem>(sort, keys, parallel);
+  return ok ? Status() : resourceExhausted("no memory to sort rows of ", sort.length, " elements");
 }
 
 }  // namespace tercel::kernels

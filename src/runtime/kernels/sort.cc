@@ -15,8 +15,8 @@ namespace {
 // first sorted in kLongBlock pieces, so that pieces and merges are tasks.
 constexpr int64_t kShortBlock = 16;
 constexpr int64_t kLongBlock = 4096;
-constexpr int64_t kManyRows = 16;     // from here on rows are the tasks
-constexpr int64_t kRowTask = 2048;    // elements that make a task worth its start
+constexpr int64_t kManyRows = 16;   // from here on rows are the tasks
+constexpr int64_t kRowTask = 2048;  // elements that make a task worth its start
 
 struct Free {
   void operator()(void* data) const { std::free(data); }
@@ -121,11 +121,16 @@ struct Element16 {
 template <class F>
 void visitElement(int64_t bytes, F&& f) {
   switch (bytes) {
-    case 1: return f.template operator()<uint8_t>();
-    case 2: return f.template operator()<uint16_t>();
-    case 4: return f.template operator()<uint32_t>();
-    case 8: return f.template operator()<uint64_t>();
-    default: return f.template operator()<Element16>();
+    case 1:
+      return f.template operator()<uint8_t>();
+    case 2:
+      return f.template operator()<uint16_t>();
+    case 4:
+      return f.template operator()<uint32_t>();
+    case 8:
+      return f.template operator()<uint64_t>();
+    default:
+      return f.template operator()<Element16>();
   }
 }
 
@@ -170,8 +175,7 @@ class Worker {
     if (sort_.length > kLongBlock) {
       if (!sortInTasks(parallel)) return false;
     } else {
-      sortSerially(Row(sort_, params(), scratch_.get()), items, items + sort_.length,
-                   sort_.length);
+      sortSerially(Row(sort_, params(), scratch_.get()), items, items + sort_.length, sort_.length);
     }
     for (size_t i = 0; i < sort_.element_bytes.size(); ++i) store(i, first);
     return true;
@@ -224,16 +228,16 @@ class Worker {
     int64_t n = sort_.length;
     Index* from = order();
     Index* to = order() + n;
-    bool ok = inTasks(parallel, (n + kLongBlock - 1) / kLongBlock,
-                      [=](const Row& row, int64_t begin, int64_t end) {
-      for (int64_t block = begin; block < end; ++block) {
-        int64_t first = block * kLongBlock;
-        sortSerially(row, from + first, to + first, std::min(kLongBlock, n - first));
-      }
-    });
+    bool ok =
+        inTasks(parallel, (n + kLongBlock - 1) / kLongBlock,
+                [=](const Row& row, int64_t begin, int64_t end) {
+                  for (int64_t block = begin; block < end; ++block) {
+                    int64_t first = block * kLongBlock;
+                    sortSerially(row, from + first, to + first, std::min(kLongBlock, n - first));
+                  }
+                });
     for (int64_t width = kLongBlock; ok && width < n; width *= 2, std::swap(from, to)) {
-      ok = inTasks(parallel, pairCount(n, width),
-                   [=](const Row& row, int64_t begin, int64_t end) {
+      ok = inTasks(parallel, pairCount(n, width), [=](const Row& row, int64_t begin, int64_t end) {
         mergePairs(row, from, to, n, width, begin, end);
       });
     }
@@ -262,8 +266,7 @@ bool sortRows(const Sort& sort, const Parallel& parallel) {
     run(0, rows, parallel);
   } else {
     int64_t grain = std::max<int64_t>(1, kRowTask / sort.length);
-    parallel.forEach(rows, grain,
-                     [&](int64_t begin, int64_t end) { run(begin, end, Parallel()); });
+    parallel.forEach(rows, grain, [&](int64_t begin, int64_t end) { run(begin, end, Parallel()); });
   }
   return !failed.load(std::memory_order_relaxed);
 }
