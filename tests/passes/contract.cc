@@ -22,6 +22,7 @@ std::string_view brokenBroadcast(const Module& m, const Op& op) {
   if (!rises(where)) return "broadcast_dimensions do not rise";
   if (elementCount(from) == m.shape(op.result()).elements()) return "repeats nothing";
   const Op* inner = m.def(op.operand(0));
+  if (inner && inner->kind == OpKind::constant_ && inner->literal().isSplat()) return "of a splat";
   return inner && inner->kind == OpKind::broadcast_in_dim_ ? "of a broadcast" : "";
 }
 

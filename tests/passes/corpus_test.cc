@@ -21,8 +21,8 @@ namespace {
 
 using Literals = std::vector<ir::Literal>;
 
-constexpr double kTolerance = 1e-5;            // powers and sums may round otherwise
-constexpr int64_t kMaxWork = 20'000'000;       // element computations of the evaluator
+constexpr double kTolerance = 1e-5;       // powers and sums may round otherwise
+constexpr int64_t kMaxWork = 20'000'000;  // element computations of the evaluator
 
 std::vector<std::string> programs() {
   std::vector<std::string> paths;
@@ -57,14 +57,16 @@ TEST(Corpus, PassesKeepWhatProgramsCompute) {
   for (const std::string& path : programs()) {
     Result<ir::Module> module = read(path);
     if (!module.ok() || !ir::verify(*module).ok()) continue;  // the reader's tests judge those
-    Literals args = RandomModule(7).arguments(*module);
+    // Finite, for the padding's zeros of a convolution: times infinity they are NaN or nothing.
+    Literals args = RandomModule(7).arguments(*module, RandomModule::Numbers::finite);
     Result<Literals> expected = run(*module, args);
     PipelineOptions options{.verify = true};
     for (std::string_view pass : passNames()) {
       ir::Module changed = *module;
       Status s = runPass(pass, changed, options);
       EXPECT_TRUE(s.ok()) << path << ": " << s.message();
-      if (s.ok() && expected.ok()) expectSame(cat(path, " after ", pass), *expected, run(changed, args));
+      if (!s.ok() || !expected.ok()) continue;
+      expectSame(cat(path, " after ", pass), *expected, run(changed, args));
     }
     Status s = runPipeline(*module, options);
     ASSERT_TRUE(s.ok()) << path << ": " << s.message();

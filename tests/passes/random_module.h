@@ -1,5 +1,5 @@
-// Small random modules that verify, from a seed: every op the passes have rules for, loops, branches
-// and calls, on values full of NaN, infinities and signed zeros.
+// Small random modules that verify, from a seed: every op the passes have rules for, loops,
+// branches and calls, on values full of NaN, infinities and signed zeros.
 #pragma once
 #include <cstdint>
 #include <random>
@@ -17,8 +17,9 @@ class RandomModule {
   // A module of about `ops` ops in main.
   ir::Module make(int ops);
   // Arguments for its main.
-  std::vector<ir::Literal> arguments(const ir::Module& module);
-  ir::Literal literal(const Shape& shape);
+  enum class Numbers { all, finite };
+  std::vector<ir::Literal> arguments(const ir::Module& module, Numbers numbers = Numbers::all);
+  ir::Literal literal(const Shape& shape, Numbers numbers = Numbers::all);
 
  private:
   using B = ir::Builder;
@@ -26,6 +27,9 @@ class RandomModule {
   bool chance(int percent) { return pick(100) < percent; }
   DType dtype();
   Dims dims();
+  ir::Value oneOf(const std::vector<ir::Value>& values) {
+    return values[static_cast<size_t>(pick(static_cast<int64_t>(values.size())))];
+  }
   ir::Value any();
   ir::Value anyOf(const Shape& shape, B& b);
   ir::Value anyDType(DType dtype, B& b);
@@ -45,6 +49,7 @@ class RandomModule {
   void reduction(B& b);
   void sort(B& b);
   void contraction(B& b);
+  void convolution(B& b);
   void branch(B& b, int depth);
   void loop(B& b, int depth);
   void call(B& b);

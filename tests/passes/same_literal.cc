@@ -16,8 +16,7 @@ bool sameNumber(double a, double b, double tolerance) {
 bool sameElement(const Literal& a, const Literal& b, int64_t i, double tolerance) {
   return visitDType(a.shape().dtype, [&]<class T>() {
     T x = a.at<T>(i), y = b.at<T>(i);
-    if constexpr (std::is_same_v<T, std::complex<float>> ||
-                  std::is_same_v<T, std::complex<double>>)
+    if constexpr (std::is_same_v<T, std::complex<float>> || std::is_same_v<T, std::complex<double>>)
       return sameNumber(x.real(), y.real(), tolerance) && sameNumber(x.imag(), y.imag(), tolerance);
     else if constexpr (std::is_integral_v<T>)
       return x == y;

@@ -1,11 +1,12 @@
 // Every file of cases/, one test each. TERCEL_BLESS=1 writes what comes out as what is expected.
+#include "compiler/ir/text.h"
+
 #include <gtest/gtest.h>
 
 #include <cstdlib>
 #include <filesystem>
 
 #include "case_file.h"
-#include "compiler/ir/text.h"
 #include "compiler/ir/verifier.h"
 #include "compiler/passes/pipeline.h"
 
