@@ -2,6 +2,7 @@
 // a product with a vector is a row-wise sum.
 #include <algorithm>
 
+#include "compiler/passes/monoid.h"
 #include "compiler/passes/passes.h"
 #include "compiler/passes/rewriter.h"
 #include "compiler/passes/rules.h"
@@ -149,23 +150,76 @@ class Expand : public Rewriter {
   }
 
   Value addUp(Value v, DType dtype) {
-    Shape result = shape(v);
-    int64_t last = result.rank() - 1;
-    result.dims.pop_back();
-    ir::Type scalar{Shape{dtype, {}}, false};
+    return reduceBy(OpKind::add_, v, splat({dtype, {}}, 0), {shape(v).rank() - 1});
+  }
+
+  // reduce of v over `dimensions`, its body being one op.
+  Value reduceBy(OpKind kind, Value v, Value init, Ints dimensions) {
+    Shape result{shape(v).dtype, {}};
+    for (int64_t d = 0; d < shape(v).rank(); ++d)
+      if (std::ranges::find(dimensions, d) == dimensions.end())
+        result.dims.push_back(shape(v).dims[static_cast<size_t>(d)]);
+    ir::Type scalar{Shape{result.dtype, {}}, false};
     ir::Module& m = module();
     ir::RegionId body = m.addRegion();
     Value a = m.addArg(body, scalar), b = m.addArg(body, scalar);
-    ir::OpId add = m.addOp(OpKind::add_, {a, b}, {&scalar, 1});
-    m.region(body).ops.push_back(add);
-    m.region(body).results.push_back(m.op(add).result());
-    Value zero = splat({dtype, {}}, 0);
+    ir::OpId combine = m.addOp(kind, {a, b}, {&scalar, 1});
+    m.region(body).ops.push_back(combine);
+    m.region(body).results.push_back(m.op(combine).result());
     ir::Type type{result, false};
-    ir::OpId id = m.addOp(OpKind::reduce_, {v, zero}, {&type, 1});
-    m.op(id).attrs = {{AttrKey::dimensions, Ints{last}}};
+    ir::OpId id = m.addOp(OpKind::reduce_, {v, init}, {&type, 1});
+    m.op(id).attrs = {{AttrKey::dimensions, std::move(dimensions)}};
     m.op(id).regions.push_back(body);
     place(id);
     return m.op(id).result();
+  }
+
+  // Where few elements are left of many, the first reduced dimension is cut in parts that can be
+  // added up side by side. The cut depends on the shape alone.
+  bool splitReduce(OpId id) {
+    const Op o = op(id);
+    if (o.operands.size() != 2) return false;
+    const Shape in = shape(o.operand(0)), out = shape(o.result());
+    const Ints reduced = o.ints(AttrKey::dimensions);
+    constexpr int64_t kLarge = 1 << 17, kFew = 2048;
+    if (in.elements() < kLarge || out.elements() > kFew || reduced.empty()) return false;
+    bool rows = reduced.back() == in.rank() - 1;
+    if (rows && out.elements() >= 16) return false;  // rows enough to share out
+    auto kind = reducerKind(module(), o.regions[0]);
+    if (!kind || !repeatable(*kind, o.operand(1)) || in.dtype == DType::f16 ||
+        in.dtype == DType::bf16 || isComplex(in.dtype))
+      return false;
+    size_t d = static_cast<size_t>(*std::ranges::min_element(reduced));
+    int64_t parts = partsOf(in.dims[d]);
+    if (parts == 0) return false;
+    Dims cut = in.dims;
+    cut[d] /= parts;
+    cut.insert(d, parts);
+    Ints within;
+    for (int64_t r : reduced) within.push_back(r + 1);
+    Value partial = reduceBy(*kind, reshape(o.operand(0), cut), o.operand(1), within);
+    replace(o.result(), reduceBy(*kind, partial, o.operand(1), {static_cast<int64_t>(d)}));
+    return true;
+  }
+
+  // A divisor of the extent that gives every core some parts; 0 where there is none.
+  static int64_t partsOf(int64_t extent) {
+    for (int64_t parts = 64; parts >= 8; --parts)
+      if (extent % parts == 0 && extent > parts) return parts;
+    return 0;
+  }
+
+  // Whether the init value may enter more than once.
+  bool repeatable(OpKind kind, Value init) const {
+    const Op* constant = def(init, OpKind::constant_);
+    if (!constant) return false;
+    switch (kind) {
+      case OpKind::maximum_: case OpKind::minimum_: case OpKind::and_: case OpKind::or_:
+        return true;
+      case OpKind::add_: return constant->literal().number(0) == 0;
+      case OpKind::multiply_: return constant->literal().number(0) == 1;
+      default: return false;
+    }
   }
 };
 
