@@ -2,6 +2,7 @@
 #include <gtest/gtest.h>
 
 #include <cstring>
+#include <stdexcept>
 #include <thread>
 
 #include "engine/program_maker.h"
@@ -257,6 +258,7 @@ class Doubler final : public CustomCallHandler {
     EXPECT_EQ(call.result_bytes[0], 4);
     EXPECT_EQ(call.run->device_id, 0);
     if (*as<int32_t>(call.operands[0]) < 0) return invalidArgument("negative");
+    if (*as<int32_t>(call.operands[0]) == 0) throw std::runtime_error("nothing to double");
     *as<int32_t>(call.results[0]) = 2 * *as<int32_t>(call.operands[0]);
     return Status();
   }
@@ -284,6 +286,10 @@ TEST(Steps, CustomCall) {
   Status status = runOn(**loaded, {&in}, {&out}, nullptr, &doubler);
   EXPECT_EQ(status.code(), Code::invalid_argument);
   EXPECT_EQ(status.message(), "custom call double: negative");
+  in = 0;
+  status = runOn(**loaded, {&in}, {&out}, nullptr, &doubler);
+  EXPECT_EQ(status.code(), Code::internal);
+  EXPECT_NE(status.message().find("nothing to double"), std::string::npos) << status.message();
 }
 
 TEST(Steps, AnUnknownCustomCallIsNamed) {

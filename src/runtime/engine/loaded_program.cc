@@ -2,6 +2,7 @@
 
 #include <cstdlib>
 #include <cstring>
+#include <exception>
 #include <new>
 
 #include "program/validate.h"
@@ -168,6 +169,8 @@ Status LoadedProgram::run(const Invocation& invocation) const try {
   return resourceExhausted("no memory to run a program");
 } catch (const CheckFailure& failure) {
   return Status(Code::internal, failure.message);
+} catch (const std::exception& exception) {
+  return internalError("a custom call threw: ", exception.what());
 }
 
 Status LoadedProgram::runOps(const Invocation& invocation, void* const* pointers) const {
