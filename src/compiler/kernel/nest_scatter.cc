@@ -86,7 +86,7 @@ class ScatterNest {
     return start;
   }
 
-  // Dimensions without a window are checked once, the others at each element.
+  // A window that is not all inside is left out.
   void emitWindow(Emitter& e, const Indices& at, V task) {
     const Dims& dims = m_.shape(op_.operand(0)).dims;
     std::vector<V> start = windowStart(e, at);
@@ -96,9 +96,10 @@ class ScatterNest {
     for (size_t d = 0; d < dims.size(); ++d) {
       bool no_window = contains(op_.ints(AttrKey::inserted_window_dims), d) ||
                        contains(op_.ints(AttrKey::input_batching_dims), d);
+      int64_t size = no_window ? 1 : window_[static_cast<size_t>(next)];
       if (!no_window) window_of[d] = next++;
-      if (!no_window || !start[d].valid()) continue;
-      V ok = b_.compare(Opcode::icmp, Predicate::ult, start[d], b_.index(dims[d]));
+      if (!start[d].valid()) continue;
+      V ok = b_.compare(Opcode::icmp, Predicate::ult, start[d], b_.index(dims[d] - size + 1));
       inside = inside.valid() ? b_.binary(Opcode::and_, inside, ok) : ok;
     }
     auto body = [&] { emitWindowLoops(e, at, start, window_of, task); };
@@ -134,23 +135,13 @@ class ScatterNest {
              const std::vector<int>& window_of, Guard guard) {
     const Dims& dims = m_.shape(op_.operand(0)).dims;
     Indices where;
-    V inside;
     for (size_t d = 0; d < dims.size(); ++d) {
       Index i = window_of[d] < 0 ? Index(0) : window[static_cast<size_t>(window_of[d])];
       if (start[d].valid()) i = space_.add(i, space_.scalar(start[d], dims[d]));
-      if (start[d].valid() && window_of[d] >= 0) {
-        V value = space_.varies(i) ? space_.emitLanes(i, lanes_) : space_.emitScalar(i);
-        V ok = b_.compare(Opcode::icmp, Predicate::ult, value, b_.index(dims[d]));
-        inside = inside.valid() ? b_.binary(Opcode::and_, inside, ok) : ok;
-      }
       where.push_back(i);
     }
     Index linear = space_.linear(where, dims);
-    auto update = [&] { combine(e, at, window, linear); };
-    auto guarded = [&] { e.guarded(guard, update); };
-    if (!inside.valid()) return guarded();
-    if (!b_.type(inside).isVector()) return b_.ifThen(inside, guarded);
-    e.guarded(guard, [&] { e.guarded(Guard{inside, {}}, update); });
+    e.guarded(guard, [&] { combine(e, at, window, linear); });
   }
 
   void combine(Emitter& e, const Indices& at, const Indices& window, const Index& linear) {
