@@ -1,4 +1,4 @@
-// Ops in the form that kernels are generated for: a convolution reads inside its operand only, and
+// Ops in the form that kernels are generated for: a convolution's input is not dilated, and
 // a product with a vector is a row-wise sum.
 #include <algorithm>
 
@@ -40,15 +40,14 @@ class Expand : public Rewriter {
     return by.valid();
   }
 
-  // Padding and input dilation become a pad of the input.
+  // Input dilation, with the padding, becomes a pad of the input.
   bool padConvolution(OpId id) {
     const Op o = op(id);
     if (o.integer(AttrKey::feature_group_count) > 1 || o.integer(AttrKey::batch_group_count) > 1)
       return false;
     const Ints padding = o.ints(AttrKey::padding), dilation = o.ints(AttrKey::lhs_dilation);
     const Ints spatial = o.ints(AttrKey::input_spatial_dimensions);
-    bool plain = std::ranges::all_of(padding, [](int64_t p) { return p == 0; }) &&
-                 std::ranges::all_of(dilation, [](int64_t d) { return d == 1; });
+    bool plain = std::ranges::all_of(dilation, [](int64_t d) { return d == 1; });
     if (plain || shape(o.result()).elements() == 0) return false;
     Shape padded = shape(o.operand(0));
     if (padded.elements() == 0) return false;

@@ -1,6 +1,5 @@
 #include "compiler/passes/fold.h"
 
-#include <functional>
 #include <optional>
 
 #include "compiler/eval/evaluator.h"
@@ -18,24 +17,12 @@ constexpr int64_t kMaxWork = 16384;
 constexpr int64_t kMaxBytes = 1 << 20;
 // A folded result may be this small whatever it came from; a larger one must not outgrow that.
 constexpr int64_t kSmallBytes = 1024;
-// Ops looked at to find whether a loop runs at all.
-constexpr int kMaxConditionOps = 16;
 
 bool splatsStaySplat(const Rewriter& rw, const Op& op) {
   if (!isElementwise(op.kind) || op.kind == OpKind::map_ || op.operands.empty()) return false;
   if (op.kind == OpKind::bitcast_convert_)
     return byteSize(rw.shape(op.operand(0)).dtype) == byteSize(rw.shape(op.result()).dtype);
   return true;
-}
-
-std::optional<Literal> evaluated(const Module& module, const Op& op,
-                                 std::span<const Literal> operands) {
-  if (!eval::canEvaluate(op.kind)) return {};
-  eval::EvalOptions options;
-  options.work_limit = kMaxWork;
-  auto results = eval::evaluateOp(module, op, operands, options);
-  if (!results.ok() || results->size() != 1) return {};
-  return std::move((*results)[0]);
 }
 
 // What grows with repetition is better computed where it is used.
@@ -61,77 +48,14 @@ Value foldedOp(Rewriter& rw, const Op& op) {
   return result ? rw.constant(std::move(*result)) : Value{};
 }
 
-// The values of a region whose arguments are known, found on demand.
-class KnownRegion {
- public:
-  using Argument = std::function<std::optional<Literal>(size_t)>;
-  KnownRegion(Rewriter& rw, RegionId region, Argument argument)
-      : rw_(rw), region_(region), argument_(std::move(argument)) {}
-
-  std::optional<Literal> result(size_t i) { return value(rw_.module().region(region_).results[i]); }
-
- private:
-  std::optional<Literal> value(Value v) {
-    if (const Literal* literal = constantOf(rw_, v)) return *literal;
-    const Op* op = rw_.def(v);
-    if (!op) return argument(v);
-    if (++visited_ > kMaxConditionOps || !isPure(*op) || !op->regions.empty()) return {};
-    if (op->results.size() != 1 || rw_.shape(v).rank() != 0) return {};
-    std::vector<Literal> operands;
-    for (Value operand : op->operands) {
-      std::optional<Literal> literal = value(operand);
-      if (!literal) return {};
-      operands.push_back(std::move(*literal));
-    }
-    return evaluated(rw_.module(), *op, operands);
-  }
-
-  std::optional<Literal> argument(Value v) {
-    const Values& args = rw_.module().region(region_).args;
-    size_t i = rw_.module().value(v).index;
-    return i < args.size() && args[i] == v ? argument_(i) : std::nullopt;
-  }
-
-  Rewriter& rw_;
-  RegionId region_;
-  Argument argument_;
-  int visited_ = 0;
-};
-
-bool isFalse(const std::optional<Literal>& pred) { return pred && !pred->at<bool>(0); }
-
-bool hasEffects(const Module& module, RegionId region) {
-  bool any = false;
-  forEachOp(module, region, [&](OpId id, RegionId) { any |= !isPure(module.op(id)); });
-  return any;
-}
-
-// A loop that does not run is its operands; one that runs once is its body.
-bool foldLoop(Rewriter& rw, const Op& loop) {
-  RegionId cond = loop.regions[0], body = loop.regions[1];
-  if (hasEffects(rw.module(), cond)) return false;
-  auto initial = [&](size_t i) -> std::optional<Literal> {
-    const Literal* literal = constantOf(rw, loop.operand(i));
-    return literal ? std::optional(*literal) : std::nullopt;
-  };
-  if (isFalse(KnownRegion(rw, cond, initial).result(0))) {
-    rw.replaceAll(loop, loop.operands);
-    return true;
-  }
-  KnownRegion first_turn(rw, body, initial);
-  auto after_one = [&](size_t i) { return first_turn.result(i); };
-  if (!KnownRegion(rw, cond, initial).result(0)) return false;
-  if (!isFalse(KnownRegion(rw, cond, after_one).result(0))) return false;
-  rw.replaceAll(loop, rw.inlineRegion(body, loop.operands));
-  return true;
-}
-
 class Folder : public Rewriter {
  public:
   using Rewriter::Rewriter;
 
  protected:
-  bool enter(OpId id) override { return op(id).kind == OpKind::while_ && foldLoop(*this, op(id)); }
+  bool enter(OpId id) override {
+    return op(id).kind == OpKind::while_ && foldedLoop(*this, op(id));
+  }
 
   bool visit(OpId id) override {
     const Op& op = this->op(id);
@@ -144,6 +68,16 @@ class Folder : public Rewriter {
 };
 
 }  // namespace
+
+std::optional<Literal> evaluated(const Module& module, const Op& op,
+                                 std::span<const Literal> operands) {
+  if (!eval::canEvaluate(op.kind)) return {};
+  eval::EvalOptions options;
+  options.work_limit = kMaxWork;
+  auto results = eval::evaluateOp(module, op, operands, options);
+  if (!results.ok() || results->size() != 1) return {};
+  return std::move((*results)[0]);
+}
 
 Value foldedSplat(Rewriter& rw, const Op& op) {
   if (!splatsStaySplat(rw, op)) return {};

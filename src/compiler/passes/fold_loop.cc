@@ -1,0 +1,115 @@
+// Loops whose number of turns follows from constants: none, one, or so few that the turns are
+// better written out. That is so where a turn passes over large arrays, which ops written out pass
+// over once, together; loops over small ones become one function as they are (plan/region.h).
+#include <functional>
+
+#include "compiler/passes/clone.h"
+#include "compiler/passes/constants.h"
+#include "compiler/passes/effects.h"
+#include "compiler/passes/fold.h"
+
+namespace tercel::passes {
+using namespace ir;
+namespace {
+
+constexpr int kMaxTurns = 8;
+constexpr int64_t kMaxUnrolledOps = 512;
+constexpr int64_t kLargeElements = 2048;
+// Ops looked at to find the value of a scalar.
+constexpr int kMaxOpsOfScalar = 16;
+
+using Known = std::vector<std::optional<Literal>>;
+
+// The scalars of a region some of whose arguments are known, found on demand.
+class KnownRegion {
+ public:
+  KnownRegion(Rewriter& rw, RegionId region, const Known& args)
+      : rw_(rw), region_(region), args_(args) {}
+
+  std::optional<Literal> result(size_t i) { return value(rw_.module().region(region_).results[i]); }
+
+ private:
+  std::optional<Literal> value(Value v) {
+    if (const Literal* literal = constantOf(rw_, v)) return *literal;
+    const Op* op = rw_.def(v);
+    if (!op) return argument(v);
+    if (++visited_ > kMaxOpsOfScalar || !isPure(*op) || !op->regions.empty()) return {};
+    if (op->results.size() != 1 || rw_.shape(v).rank() != 0) return {};
+    std::vector<Literal> operands;
+    for (Value operand : op->operands) {
+      std::optional<Literal> literal = value(operand);
+      if (!literal) return {};
+      operands.push_back(std::move(*literal));
+    }
+    return evaluated(rw_.module(), *op, operands);
+  }
+
+  std::optional<Literal> argument(Value v) {
+    const Values& args = rw_.module().region(region_).args;
+    size_t i = rw_.module().value(v).index;
+    return i < args.size() && args[i] == v ? args_[i] : std::nullopt;
+  }
+
+  Rewriter& rw_;
+  RegionId region_;
+  const Known& args_;
+  int visited_ = 0;
+};
+
+bool hasEffects(const Module& module, RegionId region) {
+  bool any = false;
+  forEachOp(module, region, [&](OpId id, RegionId) { any |= !isPure(module.op(id)); });
+  return any;
+}
+
+// How often the loop runs, where that is known and at most kMaxTurns.
+std::optional<int> turnsOf(Rewriter& rw, const Op& loop) {
+  Known carried;
+  for (Value v : loop.operands) {
+    const Literal* literal = rw.shape(v).rank() == 0 ? constantOf(rw, v) : nullptr;
+    carried.push_back(literal ? std::optional(*literal) : std::nullopt);
+  }
+  for (int turn = 0; turn <= kMaxTurns; ++turn) {
+    std::optional<Literal> goes_on = KnownRegion(rw, loop.regions[0], carried).result(0);
+    if (!goes_on) return {};
+    if (!goes_on->at<bool>(0)) return turn;
+    Known next;
+    for (size_t i = 0; i < carried.size(); ++i)
+      next.push_back(carried[i] ? KnownRegion(rw, loop.regions[1], carried).result(i)
+                                : std::nullopt);
+    carried = std::move(next);
+  }
+  return {};
+}
+
+// A body that fuses into passes over large arrays.
+bool worthUnrolling(const Rewriter& rw, RegionId body, int turns) {
+  const std::vector<OpId>& ops = rw.module().region(body).ops;
+  if (static_cast<int64_t>(ops.size()) * turns > kMaxUnrolledOps) return false;
+  bool large = false;
+  for (OpId id : ops) {
+    const Op& op = rw.op(id);
+    bool elementwise = isElementwise(op.kind) && op.regions.empty();
+    bool cheap = opClass(op.kind) == OpClass::source || opClass(op.kind) == OpClass::shape;
+    if (!elementwise && !cheap) return false;
+    large |= elementwise && rw.shape(op.result()).elements() > kLargeElements;
+  }
+  return large;
+}
+
+}  // namespace
+
+bool foldedLoop(Rewriter& rw, const Op& loop) {
+  RegionId body = loop.regions[1];
+  if (hasEffects(rw.module(), loop.regions[0])) return false;
+  std::optional<int> turns = turnsOf(rw, loop);
+  if (!turns || (*turns > 1 && !worthUnrolling(rw, body, *turns))) return false;
+  Values carried = loop.operands;
+  RegionCopier copier(rw.module(), rw.module());
+  for (int turn = 1; turn < *turns; ++turn) carried = rw.inlineRegion(copier.copy(body), carried);
+  if (*turns > 0) carried = rw.inlineRegion(body, carried);
+  rw.replaceAll(loop, carried);
+  return true;
+}
+
+}  // namespace tercel::passes
