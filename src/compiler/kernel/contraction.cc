@@ -43,9 +43,25 @@ bool Contraction::simple() const {
     const auto& list = op_.ints(key);
     return std::all_of(list.begin(), list.end(), [&](int64_t x) { return x == value; });
   };
-  return all(AttrKey::padding, 0) && all(AttrKey::lhs_dilation, 1) &&
+  return all(AttrKey::lhs_dilation, 1) &&
          op_.integer(AttrKey::feature_group_count) <= 1 &&
          op_.integer(AttrKey::batch_group_count) <= 1;
+}
+
+bool Contraction::padded() const {
+  const auto& padding = op_.ints(AttrKey::padding);
+  return std::any_of(padding.begin(), padding.end(), [](int64_t p) { return p != 0; });
+}
+
+std::vector<std::pair<Index, int64_t>> Contraction::bounds(IndexSpace& space, const Indices& out,
+                                                           const Indices& k) const {
+  std::vector<std::pair<Index, int64_t>> list;
+  if (!padded()) return list;
+  Indices indices = lhs(space, out, k);
+  for (int64_t d : op_.ints(AttrKey::input_spatial_dimensions))
+    list.emplace_back(indices[static_cast<size_t>(d)],
+                      m_.shape(op_.operand(0)).dims[static_cast<size_t>(d)]);
+  return list;
 }
 
 Indices Contraction::lhs(IndexSpace& space, const Indices& out, const Indices& k) const {
@@ -62,11 +78,13 @@ Indices Contraction::lhs(IndexSpace& space, const Indices& out, const Indices& k
   indices[dim(AttrKey::input_feature_dimension)] = k.back();
   const auto& spatial = op_.ints(AttrKey::input_spatial_dimensions);
   const auto& spatial_out = op_.ints(AttrKey::output_spatial_dimensions);
+  const auto& padding = op_.ints(AttrKey::padding);
   for (size_t s = 0; s < spatial.size(); ++s)
-    indices[static_cast<size_t>(spatial[s])] =
+    indices[static_cast<size_t>(spatial[s])] = space.subtract(
         space.add(space.scale(out[static_cast<size_t>(spatial_out[s])],
                               attr(AttrKey::window_strides, s)),
-                  space.scale(k[s], attr(AttrKey::rhs_dilation, s)));
+                  space.scale(k[s], attr(AttrKey::rhs_dilation, s))),
+        Index(padding.empty() ? 0 : padding[2 * s]));
   return indices;
 }
 

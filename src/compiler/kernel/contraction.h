@@ -10,8 +10,12 @@ class Contraction {
  public:
   Contraction(const ir::Module& module, const ir::Op& op);
 
-  // No padding, input dilation or groups: every index is inside of its operand.
+  // No input dilation or groups.
   bool simple() const;
+  bool padded() const;
+  // Indices of the lhs that may be outside, each with its extent.
+  std::vector<std::pair<Index, int64_t>> bounds(IndexSpace& space, const Indices& out,
+                                                const Indices& k) const;
   const Dims& extents() const { return extents_; }  // of the sum
   Indices lhs(IndexSpace& space, const Indices& out, const Indices& k) const;
   Indices rhs(IndexSpace& space, const Indices& out, const Indices& k) const;

@@ -68,6 +68,10 @@ Elem Emitter::loadAt(BufferId buffer, DType dtype, const Index& index) {
   return {b_.gather(buffer, twice, mask), b_.gather(buffer, b_.iadd(twice, b_.index(1)), mask)};
 }
 
+Elem Emitter::selectWhere(V condition, const Elem& a, const Elem& b) {
+  return condition.valid() ? elemSelect(b_, condition, a, b) : a;
+}
+
 void Emitter::store(ir::Value v, const Indices& indices, const Elem& elem) {
   const Binding& binding = bindings_.at(v.index);
   const Shape& shape = m_.shape(v);

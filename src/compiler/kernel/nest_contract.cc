@@ -138,6 +138,11 @@ class ContractNest {
     if (!contiguous && reuse < 2 && m_extent_ < 4) return false;  // little to gain from panels
     int64_t panels = (n_ + panel_ - 1) / panel_;
     pack_m_ = panels >= 4 && reuse >= 2 && kExtent() >= 64;
+    // Loads outside of a padded input are kept out of the loop of k.
+    if (contraction_.padded()) (n_operand_ == 0 ? pack_n_ : pack_m_) = true;
+    m_across_ = pack_m_ && m_group_ != kNone && strideOf(m_access_, m_group_) == 1 &&
+                std::abs(strideOf(m_access_, k_groups_.back())) != 1 && rows_ <= mLanes() &&
+                !contraction_.padded();
     return kExtent() >= 2 || m_extent_ >= 2;
   }
 
@@ -163,7 +168,9 @@ class ContractNest {
     tasks_ = others * chunks_ * row_chunks_;
     if (pack_n_) n_scratch_ = b_.addScratch(sumScalar(), chunk_ * kExtent() * panel_);
     m_pitch_ = kExtent() + 16;  // an odd number of cache lines keeps rows out of each other's sets
-    if (pack_m_) m_scratch_ = b_.addScratch(sumScalar(), std::max<int64_t>(rows_ * m_pitch_, kExtent() * mLanes()));
+    m_slots_ = m_across_ ? 4 : 1;
+    int64_t m_elements = m_across_ ? m_slots_ * kExtent() * mLanes() : rows_ * m_pitch_;
+    if (pack_m_) m_scratch_ = b_.addScratch(sumScalar(), m_elements);
   }
 
   Scalar sumScalar() const { return computedScalar(m_.shape(op_.result()).dtype); }
@@ -189,11 +196,17 @@ class ContractNest {
     V tile_hi = row_chunks_ == 1
                     ? b_.index(tiles)
                     : b_.binary(Opcode::smin, b_.iadd(tile_lo, b_.index(row_chunk_)), b_.index(tiles));
-    b_.forLoop(tile_lo, tile_hi, 1, [&](V tile) {
+    auto tiles_of = [&](V tile, V m_slot) {
       V row = b_.imul(tile, b_.index(rows_));
-      if (pack_m_) packM(groups, row);
-      b_.forLoop(first, last, 1,
-                 [&](V panel) { emitTile(groups, row, panel, b_.isub(panel, first)); });
+      b_.forLoop(first, last, 1, [&](V panel) {
+        emitTile(groups, row, m_slot, panel, b_.isub(panel, first));
+      });
+    };
+    b_.forLoop(tile_lo, tile_hi, m_slots_, [&](V tile) {
+      if (pack_m_) packM(groups, b_.imul(tile, b_.index(rows_)));
+      if (m_slots_ == 1) return tiles_of(tile, b_.index(0));
+      V end = b_.binary(Opcode::smin, b_.iadd(tile, b_.index(m_slots_)), tile_hi);
+      b_.forLoop(tile, end, 1, [&](V each) { tiles_of(each, b_.isub(each, tile)); });
     });
   }
 
@@ -213,10 +226,22 @@ class ContractNest {
     Indices out(domain.begin(), domain.begin() + static_cast<int64_t>(rank_));
     Indices k(domain.begin() + static_cast<int64_t>(rank_), domain.end());
     DType from = m_.shape(op_.operand(operand)).dtype, to = m_.shape(op_.result()).dtype;
-    Elem x = e.at(op_.operand(operand),
-                  operand == 0 ? contraction_.lhs(space_, out, k) : contraction_.rhs(space_, out, k));
+    Elem x = operand == 0 ? lhsAt(e, out, k) : e.at(op_.operand(1), contraction_.rhs(space_, out, k));
     DType wide = to == DType::f16 || to == DType::bf16 ? DType::f32 : to;
     return elemConvert(b_, x, from, wide);
+  }
+
+  // Zero in the padding.
+  Elem lhsAt(Emitter& e, const Indices& out, const Indices& k) {
+    V inside;
+    for (auto [index, extent] : contraction_.bounds(space_, out, k)) {
+      V ok = e.inBounds(index, extent);
+      if (ok.valid()) inside = inside.valid() ? b_.binary(Opcode::and_, inside, ok) : ok;
+    }
+    Indices where = contraction_.lhs(space_, out, k);
+    if (!inside.valid()) return e.at(op_.operand(0), where);
+    Elem x = e.guarded(e.guardOf(inside), [&] { return e.at(op_.operand(0), where); });
+    return e.selectWhere(inside, x, e.zero(m_.shape(op_.operand(0)).dtype));
   }
 
   // Loops over all k; body gets the groups and the linear k.
@@ -324,6 +349,7 @@ class ContractNest {
 
   // [rows_][m_pitch_] of the m side where it lies along k, else element by element.
   void packM(const std::vector<Index>& groups, V row) {
+    if (m_across_) return packAcross(groups, row);
     size_t inner_group = k_groups_.back();
     int64_t inner = plan_.groupExtent(inner_group);
     bool along_k = std::abs(strideOf(m_access_, inner_group)) == 1;
@@ -357,7 +383,33 @@ class ContractNest {
     });
   }
 
-  void emitTile(const std::vector<Index>& groups, V row, V panel, V slot) {
+  // The m side lies along the rows: vectors of them for each k, of several tiles at once, because
+  // they are neighbours in memory.
+  void packAcross(const std::vector<Index>& groups, V row) {
+    int lanes = mLanes();
+    Emitter e = emitter(lanes);
+    std::vector<V> masks;
+    for (int64_t slot = 0; slot < m_slots_; ++slot) {
+      Type ids{Scalar::i32, static_cast<uint16_t>(lanes)};
+      V left = b_.isub(b_.index(m_extent_ - slot * rows_), row);
+      masks.push_back(b_.compare(Opcode::icmp, Predicate::slt, b_.laneIds(ids),
+                                 b_.cast(Opcode::itrunc, left, Scalar::i32)));
+    }
+    overGroups(e, k_groups_, 0, groups, Index(0), [&](const std::vector<Index>& at, const Index& k) {
+      for (int64_t slot = 0; slot < m_slots_; ++slot) {
+        std::vector<Index> here = at;
+        here[m_group_] = space_.add(space_.loop(row, std::max<int64_t>(m_extent_, 2), lanes > 1),
+                                    Index(slot * rows_));
+        e.guarded(Guard{masks[static_cast<size_t>(slot)], {}}, [&] {
+          V x = b_.widen(operandAt(e, 1 - n_operand_, here).re, lanes);
+          b_.store(m_scratch_, space_.emitScalar(space_.scale(k, lanes)), x,
+                   slot * kExtent() * lanes);
+        });
+      }
+    });
+  }
+
+  void emitTile(const std::vector<Index>& groups, V row, V m_slot, V panel, V slot) {
     Emitter e = emitter(lanes_);
     DType out = m_.shape(op_.result()).dtype;
     std::vector<Elem> sums(static_cast<size_t>(rows_ * vectors_), elemWiden(b_, e.zero(out), lanes_));
@@ -368,7 +420,7 @@ class ContractNest {
       std::vector<Elem> vectors;
       for (int v = 0; v < vectors_; ++v) vectors.push_back(nVector(e, at, k, first, base, v));
       for (int64_t i = 0; i < rows_; ++i) {
-        Elem a = mScalar(e, at, k, row, i);
+        Elem a = mScalar(e, at, k, row, m_slot, i);
         for (int v = 0; v < vectors_; ++v) {
           Elem& sum = now[static_cast<size_t>(i * vectors_ + v)];
           sum = e.multiplyAdd(a, vectors[static_cast<size_t>(v)], sum, out, out);
@@ -399,7 +451,13 @@ class ContractNest {
     return e.guarded(columnGuard(column), [&] { return operandAt(e, n_operand_, here); });
   }
 
-  Elem mScalar(Emitter& e, const std::vector<Index>& at, const Index& k, V row, int64_t i) {
+  Elem mScalar(Emitter& e, const std::vector<Index>& at, const Index& k, V row, V m_slot,
+               int64_t i) {
+    if (m_across_) {
+      V from = b_.iadd(b_.imul(m_slot, b_.index(kExtent() * mLanes())),
+                       space_.emitScalar(space_.scale(k, mLanes())));
+      return {b_.load(m_scratch_, from, 1, i), {}};
+    }
     if (pack_m_) return {b_.load(m_scratch_, space_.emitScalar(k), 1, i * m_pitch_), {}};
     std::vector<Index> here = at;
     if (m_group_ != kNone) {
@@ -461,7 +519,9 @@ class ContractNest {
   int64_t chunk_ = 1, chunks_ = 1;          // panels of a task
   int64_t row_chunk_ = 1, row_chunks_ = 1;  // tiles of a task
   int64_t m_pitch_ = 0;
+  int64_t m_slots_ = 1;  // tiles of the m side that are packed together
   bool pack_n_ = false, pack_m_ = false;
+  bool m_across_ = false;  // packed as [k][row] instead of [row][k]
   BufferId n_scratch_ = 0, m_scratch_ = 0;
 };
 

@@ -10,6 +10,7 @@ namespace tercel::kernel {
 namespace {
 
 constexpr size_t kNone = ~size_t{0};
+constexpr int64_t kInTiles = 4, kOutTiles = 16;  // of a block
 
 class TransposeNest {
  public:
@@ -76,39 +77,40 @@ class TransposeNest {
     return own == dims_ ? i : e.space().delinear(e.space().linear(i, dims_), own);
   }
 
+  // A tile reads and writes whole cache lines. A task does a block of tiles: neighbours in memory, so
+  // that each page is visited few times; the next task goes on along the same lines of the input.
   void chooseTasks() {
     for (size_t g = 0; g < plan_.groups.size(); ++g) {
-      if (g == out_group_) continue;
+      if (g == out_group_ || g == in_group_) continue;
       task_groups_.push_back(g);
-      task_extents_.push_back(g == in_group_ ? (plan_.groupExtent(g) + lanes_ - 1) / lanes_
-                                             : plan_.groupExtent(g));
+      task_extents_.push_back(plan_.groupExtent(g));
     }
-    // A task does a run of tiles along the output, so that whole cache lines are written.
-    int64_t tiles = (plan_.groupExtent(out_group_) + lanes_ - 1) / lanes_;
-    run_ = std::min<int64_t>(tiles, 8);
-    runs_ = (tiles + run_ - 1) / run_;
-    tasks_ = elementCount(task_extents_) * runs_;
+    out_blocks_ = (plan_.groupExtent(out_group_) + kOutTiles * lanes_ - 1) / (kOutTiles * lanes_);
+    in_blocks_ = (plan_.groupExtent(in_group_) + kInTiles * lanes_ - 1) / (kInTiles * lanes_);
+    tasks_ = elementCount(task_extents_) * out_blocks_ * in_blocks_;
   }
 
   void emitTask(V task) {
     Index t = space_.loop(task, tasks_);
-    // Neighbouring tasks read along the input's lines: the tile of the input is the outer one.
-    Index run = space_.remainder(t, runs_);
-    Indices at = space_.delinear(space_.quotient(t, runs_), task_extents_);
+    Index in_block = space_.remainder(t, in_blocks_);
+    t = space_.quotient(t, in_blocks_);
+    Index out_block = space_.remainder(t, out_blocks_);
+    Indices at = space_.delinear(space_.quotient(t, out_blocks_), task_extents_);
     std::vector<Index> groups(plan_.groups.size());
-    V in_at;
-    for (size_t i = 0; i < task_groups_.size(); ++i) {
-      V value = space_.emitScalar(at[i]);
-      if (task_groups_[i] == in_group_)
-        in_at = b_.imul(value, b_.index(lanes_));
-      else
-        groups[task_groups_[i]] =
-            at[i].isConstant() ? at[i] : space_.loop(value, task_extents_[i]);
-    }
-    V first = b_.imul(space_.emitScalar(run), b_.index(run_ * lanes_));
-    V last = b_.binary(Opcode::smin, b_.iadd(first, b_.index(run_ * lanes_)),
-                       b_.index(plan_.groupExtent(out_group_)));
-    b_.forLoop(first, last, lanes_, [&](V out_at) { emitTile(groups, in_at, out_at); });
+    for (size_t i = 0; i < task_groups_.size(); ++i)
+      groups[task_groups_[i]] =
+          at[i].isConstant() ? at[i] : space_.loop(space_.emitScalar(at[i]), task_extents_[i]);
+    overBlock(in_block, kInTiles, plan_.groupExtent(in_group_), [&](V in_at) {
+      overBlock(out_block, kOutTiles, plan_.groupExtent(out_group_),
+                [&](V out_at) { emitTile(groups, in_at, out_at); });
+    });
+  }
+
+  void overBlock(const Index& block, int64_t tiles, int64_t extent,
+                 const std::function<void(V)>& body) {
+    V first = b_.imul(space_.emitScalar(block), b_.index(tiles * lanes_));
+    V last = b_.binary(Opcode::smin, b_.iadd(first, b_.index(tiles * lanes_)), b_.index(extent));
+    b_.forLoop(first, last, lanes_, body);
   }
 
   Guard guardFor(V at, int64_t extent) {
@@ -173,7 +175,7 @@ class TransposeNest {
   size_t in_group_ = kNone, out_group_ = kNone;
   std::vector<size_t> task_groups_;
   Dims task_extents_;
-  int64_t run_ = 1, runs_ = 1;
+  int64_t out_blocks_ = 1, in_blocks_ = 1;
   int lanes_ = 1;
 };
 
