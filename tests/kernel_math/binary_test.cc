@@ -99,7 +99,7 @@ TYPED_TEST(BinaryTest, Power) {
   auto want = [](auto x, auto y) { return oracle::pow(x, y); };
   this->specialPairs(f, want, 1);
   const double widest = std::numeric_limits<TypeParam>::max_exponent;
-  for (int i = 0; i < 200000; ++i) {
+  for (int i = 0; i < 60000; ++i) {
     this->check(f, want, this->anyBits(), this->anyBits(), 1);
     TypeParam x = std::exp2(this->uniform(-20, 20));
     this->check(f, want, x, this->uniform(-1.1, 1.1) * widest / 20, 1);
@@ -126,7 +126,7 @@ TYPED_TEST(BinaryTest, Atan2) {
   auto f = [](auto& b, auto y, auto x) { return atan2(b, y, x); };
   auto want = [](auto y, auto x) { return oracle::atan2(y, x); };
   this->specialPairs(f, want, 2);
-  for (int i = 0; i < 200000; ++i) {
+  for (int i = 0; i < 60000; ++i) {
     this->check(f, want, this->anyBits(), this->anyBits(), 2);
     this->check(f, want, this->uniform(-2, 2), this->uniform(-2, 2), 2);
   }
@@ -136,7 +136,7 @@ TYPED_TEST(BinaryTest, Remainder) {
   auto f = [](auto& b, auto x, auto y) { return remainder(b, x, y); };
   auto want = [](auto x, auto y) { return oracle::fmod(x, y); };
   this->specialPairs(f, want, 0);
-  for (int i = 0; i < 100000; ++i) {
+  for (int i = 0; i < 40000; ++i) {
     TypeParam any = this->anyBits();
     this->check(f, want, any, this->anyBits(), 0);
     this->check(f, want, this->uniform(-100, 100), this->uniform(-3, 3), 0);
