@@ -89,6 +89,7 @@ class Emitter {
   std::vector<Elem> loop(int64_t extent, std::vector<Elem> carried,
                          const std::function<std::vector<Elem>(Index, std::vector<Elem>)>& body);
 
+  bool streaming = false;  // whole aligned vectors go around the caches
   std::vector<Access>* record = nullptr;  // where set, accesses are listed here
 
  private:

@@ -125,6 +125,8 @@ void Emitter::storeAt(BufferId buffer, DType dtype, const Index& index, const El
     V at = space_.emitScalar(index, true);
     if (mask.valid())
       b_.storeMasked(buffer, at, re, mask, index.constant);
+    else if (streaming)
+      b_.storeStreaming(buffer, at, re, index.constant);
     else
       b_.store(buffer, at, re, index.constant);
     return;

@@ -136,6 +136,21 @@ size_t inputOf(const Cluster& cluster, ir::Value v) {
   return static_cast<size_t>(at - cluster.inputs.begin());
 }
 
+bool streamsOutputs(const Lowering& low, int lanes, int64_t extent) {
+  constexpr int64_t kLarge = 16 << 20;  // bytes: a consumer will not find it in cache anyway
+  constexpr int64_t kLine = 64;
+  if (extent % lanes) return false;
+  for (size_t o = 0; o < low.cluster.outputs.size(); ++o) {
+    const Shape& shape = low.module.shape(low.cluster.outputs[o]);
+    bool in_place = (o < low.cluster.alias.size() && low.cluster.alias[o] >= 0) ||
+                    (o < low.cluster.may_alias.size() && low.cluster.may_alias[o] >= 0);
+    if (in_place || isComplex(shape.dtype) || shape.bytes() < kLarge ||
+        lanes * static_cast<int64_t>(byteSize(shape.dtype)) != kLine)
+      return false;
+  }
+  return true;
+}
+
 int vectorLanes(const ir::Module& module, const Cluster& cluster, const Machine& machine) {
   size_t widest = 4;
   auto look = [&](ir::Value v) {

@@ -79,6 +79,10 @@ LoopPlan planLoops(const Lowering& lowering, std::span<const int64_t> domain,
 Indices domainIndices(IndexSpace& space, const LoopPlan& plan, size_t rank,
                       std::span<const Index> groups);
 
+// Whether vectors stored along a loop of `extent` elements should go around the caches: the outputs
+// are large, made anew, and every vector is a whole cache line.
+bool streamsOutputs(const Lowering& low, int lanes, int64_t extent);
+
 // By the cluster's nest.
 Status lowerNest(Lowering& low);
 Status lowerLoop(Lowering& low);

@@ -42,6 +42,8 @@ class RowsNest {
                       [&](Emitter& e, const Indices& i) { probeAll(e, i); }, low_.cluster.reduced);
     chooseVector();
     findSaved();
+    streaming_ = !plan_.groups.empty() && vector_ + 1 == plan_.groups.size() &&
+                 streamsOutputs(low_, lanes_, plan_.groupExtent(vector_));
     chooseTasks();
     low_.forTasks(tasks_, [&](V task) { emitTask(task); });
   }
@@ -296,7 +298,9 @@ class RowsNest {
         if (!full_output_[o] || outputStage(o) != stage) continue;
         Value v = low_.cluster.outputs[o];
         Elem elem = e.at(v, domain);
+        e.streaming = streaming_;
         low_.storeOutput(e, o, space_.linear(domain, m_.shape(v).dims), elem);
+        e.streaming = false;
       }
     });
     return now;
@@ -616,6 +620,7 @@ class RowsNest {
   int stages_ = 0;
   size_t vector_ = 0;
   bool rows_ = true;
+  bool streaming_ = false;
   int lanes_ = 1;
   int width_ = 1;  // vectors of a block of columns
   int64_t blocks_ = 1;

@@ -10,7 +10,7 @@ namespace tercel::kernel {
 namespace {
 
 constexpr size_t kNone = ~size_t{0};
-constexpr int64_t kInTiles = 4, kOutTiles = 16;  // of a block
+constexpr int64_t kInTiles = 16, kOutTiles = 8;  // of a block
 
 class TransposeNest {
  public:
@@ -100,9 +100,10 @@ class TransposeNest {
     for (size_t i = 0; i < task_groups_.size(); ++i)
       groups[task_groups_[i]] =
           at[i].isConstant() ? at[i] : space_.loop(space_.emitScalar(at[i]), task_extents_[i]);
-    overBlock(in_block, kInTiles, plan_.groupExtent(in_group_), [&](V in_at) {
-      overBlock(out_block, kOutTiles, plan_.groupExtent(out_group_),
-                [&](V out_at) { emitTile(groups, in_at, out_at); });
+    // Long runs along the input's lines are what the hardware prefetches.
+    overBlock(out_block, kOutTiles, plan_.groupExtent(out_group_), [&](V out_at) {
+      overBlock(in_block, kInTiles, plan_.groupExtent(in_group_),
+                [&](V in_at) { emitTile(groups, in_at, out_at); });
     });
   }
 
@@ -129,6 +130,7 @@ class TransposeNest {
   void emitTile(const std::vector<Index>& groups, V in_at, V out_at) {
     Emitter e(b_, space_, m_, lanes_);
     low_.bindInputs(e);
+    e.streaming = streamsOutputs(low_, lanes_, plan_.groupExtent(out_group_));
     int64_t in_extent = plan_.groupExtent(in_group_), out_extent = plan_.groupExtent(out_group_);
     Index in_lanes = space_.loop(in_at, in_extent, true);
     Guard in_guard = guardFor(in_at, in_extent), out_guard = guardFor(out_at, out_extent);

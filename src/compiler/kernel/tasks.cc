@@ -125,6 +125,8 @@ class ElementLoops {
   void emitBody(const std::vector<Index>& groups, Guard guard) {
     Emitter e(b_, space_, low_.module, lanes_);
     low_.bindInputs(e);
+    e.streaming = low_.cluster.nest == Nest::loop && !plan_.groups.empty() &&
+                  streamsOutputs(low_, lanes_, plan_.groupExtent(plan_.groups.size() - 1));
     e.guarded(guard, [&] {
       evaluate_(e, domainIndices(space_, plan_, domain_.size(), groups));
     });
