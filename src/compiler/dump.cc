@@ -56,10 +56,12 @@ DumpFolder::DumpFolder(const std::filesystem::path& parent, std::string_view nam
 }
 
 void DumpFolder::writeText(std::string_view stage, std::string_view text) {
+  std::lock_guard lock(mutex_);
   write(numbered(stage_++, 2, stage) + ".txt", text.data(), text.size());
 }
 
 void DumpFolder::writeBytes(std::string_view file, std::span<const std::byte> bytes) {
+  std::lock_guard lock(mutex_);
   write(file, reinterpret_cast<const char*>(bytes.data()), bytes.size());
 }
 

@@ -2,7 +2,7 @@
 #pragma once
 #include <cstddef>
 #include <filesystem>
-#include <memory>
+#include <mutex>
 #include <span>
 #include <string_view>
 
@@ -10,6 +10,7 @@
 
 namespace tercel::compiler {
 
+// Any thread may write.
 class DumpFolder {
  public:
   // Makes parent/NNNN_name, NNNN counting this process's programs. Best effort: what cannot be
@@ -24,6 +25,7 @@ class DumpFolder {
   void write(std::string_view file, const char* data, size_t size);
 
   std::filesystem::path path_;
+  std::mutex mutex_;
   int stage_ = 0;
   bool failed_ = false;
 };
