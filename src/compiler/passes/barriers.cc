@@ -1,5 +1,5 @@
 #include "compiler/passes/passes.h"
-#include "compiler/passes/rewriter.h"
+#include "compiler/passes/rules.h"
 
 namespace tercel::passes {
 using namespace ir;
@@ -12,10 +12,19 @@ class BarrierDropper : public Rewriter {
  protected:
   bool visit(OpId id) override {
     const Op& op = this->op(id);
-    if (op.kind != OpKind::optimization_barrier_) return false;
-    replaceAll(op, op.operands);
-    return true;
+    if (op.kind == OpKind::optimization_barrier_) {
+      replaceAll(op, op.operands);
+      dropped_ = true;
+      return true;
+    }
+    // What they kept apart is brought into canonical form.
+    Value by = dropped_ ? canonicalForm(*this, op) : Value{};
+    if (by.valid()) replace(op.result(), by);
+    return by.valid();
   }
+
+ private:
+  bool dropped_ = false;
 };
 
 }  // namespace

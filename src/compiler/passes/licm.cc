@@ -206,6 +206,11 @@ class Hoister {
 
 }  // namespace
 
-PassResult hoistInvariants(Module& module) { return Hoister(module).run(); }
+PassResult hoistInvariants(Module& module) {
+  bool any_loop = false;
+  for (size_t i = 0; i < module.opCount() && !any_loop; ++i)
+    any_loop = module.op(OpId{static_cast<uint32_t>(i)}).kind == OpKind::while_;
+  return any_loop && Hoister(module).run();
+}
 
 }  // namespace tercel::passes

@@ -18,21 +18,20 @@ struct Pass {
 // The order, and why it is this one.
 constexpr Pass kPipeline[] = {
     {"inline", inlineCalls},         // first: no later pass has to look through a call
-    {"dce", dce},                    // what the callees computed for nobody
     {"canonicalise", canonicalise},  // before all that compares or matches
     {"fold", fold},                  // constant predicates and trip counts out in the open
     {"licm", hoistInvariants},       // carried invariants become captures, which cse and fold see
     {"cse", cse},
+    {"dce", dce},          // what is dead would count as a use
     {"algebra", algebra},  // after cse: its rules ask for single uses
     {"layout", layout},
     {"canonicalise", canonicalise},  // what algebra and layout left behind
     {"fold", fold},
     {"licm", hoistInvariants},
     {"cse", cse},
-    {"barriers", dropBarriers},      // after the last cse, which they hold back
-    {"canonicalise", canonicalise},  // across what the barriers kept apart
-    {"expand", expand},              // after all that knows the ops by their own form
-    {"dce", dce},                    // last, so that nothing dead reaches plan
+    {"barriers", dropBarriers},  // after the last cse, which they hold back
+    {"expand", expand},          // after all that knows the ops by their own form
+    {"dce", dce},                // last, so that nothing dead reaches plan
 };
 
 // Runs one pass and does all that is done around every pass.
