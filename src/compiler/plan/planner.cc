@@ -283,7 +283,8 @@ void Planner::reuseInputs(const Scope& scope, kernel::Cluster& cluster) {
       StorageId storage = storageOf(in);
       if (storages_[storage].place != Place::arena || scope.wanted.contains(root(in).index))
         continue;
-      if (m_.shape(in).bytes() != m_.shape(cluster.outputs[o]).bytes()) continue;
+      const Shape& made = m_.shape(cluster.outputs[o]);  // a kernel's buffer has one dtype
+      if (m_.shape(in).bytes() != made.bytes() || m_.shape(in).dtype != made.dtype) continue;
       bool shared = false;  // two inputs may be views of one value
       for (size_t k = 0; k < cluster.inputs.size(); ++k)
         shared |= k != i && storageOf(cluster.inputs[k]) == storage;
