@@ -59,6 +59,7 @@ void Emitter::declareFunction() {
   auto* type = llvm::FunctionType::get(ir_.getVoidTy(), {pointer, i64, i64, pointer}, false);
   function_ = llvm::Function::Create(type, llvm::GlobalValue::ExternalLinkage, kernel_.name,
                                      module_);
+  TERCEL_CHECK(function_->getName() == kernel_.name, "two kernels called ", kernel_.name);
   std::string width = std::to_string(target_.vector_bytes * 8);
   llvm::AttrBuilder attributes(module_.getContext());
   attributes.addAttribute(llvm::Attribute::NoUnwind);
