@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "compiler/kernel/elem.h"
 #include "compiler/plan/identity_reads.h"
 #include "compiler/plan/op_traits.h"
 
@@ -312,7 +313,10 @@ Status Planner::planCluster(Scope& scope, kernel::Cluster cluster) {
     auto aliased = aliased_argument_.find(out);
     for (size_t i = 0; i < cluster.inputs.size(); ++i) {
       StorageId in = storageOf(cluster.inputs[i]);
-      if (in == out) cluster.alias[o] = static_cast<int32_t>(i);
+      // Memory of another element type is one more param for the same place.
+      bool same = kernel::storedScalar(m_.shape(cluster.inputs[i]).dtype) ==
+                  kernel::storedScalar(m_.shape(cluster.outputs[o]).dtype);
+      if (in == out) (same ? cluster.alias : cluster.may_alias)[o] = static_cast<int32_t>(i);
       if (aliased != aliased_argument_.end() && aliased->second == in)
         cluster.may_alias[o] = static_cast<int32_t>(i);
     }
