@@ -1,7 +1,8 @@
 // Ops in the form that kernels are generated for: a convolution's input is not dilated, and
-// a product with a vector is a row-wise sum.
+// a product with a vector is a row-wise sum; random bits are arithmetic.
 #include <algorithm>
 
+#include "compiler/passes/expand_random.h"
 #include "compiler/passes/monoid.h"
 #include "compiler/passes/passes.h"
 #include "compiler/passes/rewriter.h"
@@ -28,6 +29,8 @@ class Expand : public Rewriter {
         return padConvolution(id);
       case OpKind::dot_general_:
         return rowProduct(id);
+      case OpKind::rng_bit_generator_:
+        return expandRandom(*this, id);
       default:
         return canonicalised(id);
     }
