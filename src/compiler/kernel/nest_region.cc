@@ -275,9 +275,7 @@ class RegionNest {
       }
     }
     for (Value v : unit.cluster.inputs) bindIfConstant(v);
-    Cluster cluster = unit.cluster;
-    if (cluster.nest == Nest::update) std::erase(cluster.inputs, m_.def(cluster.outputs[0])->operand(0));
-    InnerLowering inner(low_, cluster, places_);
+    InnerLowering inner(low_, unit.cluster, places_);
     return lowerNest(inner);
   }
 

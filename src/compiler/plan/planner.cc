@@ -21,6 +21,16 @@ constexpr size_t kForever = ~size_t{0};
 
 }  // namespace
 
+bool readElsewhere(const ir::Module& m, const kernel::Cluster& cluster, const Op& op, size_t o) {
+  Value v = op.operand(o);
+  for (ir::OpId id : cluster.ops) {
+    const Op& other = m.op(id);
+    for (size_t k = 0; k < other.operands.size(); ++k)
+      if (other.operand(k) == v && !(other.result() == op.result() && k == o)) return true;
+  }
+  return false;
+}
+
 Result<Plan> Planner::run() {
   const ir::Function& main = m_.main();
   plan_.program.name = m_.name;
@@ -342,7 +352,7 @@ Status Planner::planInPlace(Scope& scope, kernel::Cluster cluster) {
     Value before = op.operand(o);
     StorageId from = storageOf(before);
     bool wanted = scope.wanted.contains(cluster.outputs[o].index);
-    bool read_otherwise = false;
+    bool read_otherwise = readElsewhere(m_, cluster, op, o);
     for (Value v : cluster.inputs)
       read_otherwise |= !(v == before) && storageOf(v) == from;
     StorageId to;
@@ -357,7 +367,7 @@ Status Planner::planInPlace(Scope& scope, kernel::Cluster cluster) {
       auto aliased = aliased_argument_.find(to);
       for (Value v : cluster.inputs) {
         StorageId in = storageOf(v);
-        clash |= !(v == before) &&
+        clash |= (!(v == before) || read_otherwise) &&
                  (in == to || (aliased != aliased_argument_.end() && aliased->second == in));
       }
       if (clash) to = storage_of_[cluster.outputs[o].index] = newStorage(out);
@@ -365,14 +375,11 @@ Status Planner::planInPlace(Scope& scope, kernel::Cluster cluster) {
     copy(scope, from, to, m_.shape(before).bytes());
   }
   if (m_.shape(op.operand(0)).elements() == 0) return Status();
-  // The kernel sees the outputs' memory as params; the old operands are not params at all.
+  // The kernel sees the outputs' memory as params; the old operands are params only where it reads
+  // them besides.
   std::erase_if(cluster.inputs, [&](Value v) {
     for (size_t o = 0; o < count; ++o)
-      if (v == op.operand(o)) {
-        for (size_t k = count; k < op.operands.size(); ++k)
-          if (op.operand(k) == v) return false;
-        return true;
-      }
+      if (v == op.operand(o)) return !readElsewhere(m_, cluster, op, o);
     return false;
   });
   cluster.alias.assign(count, -1);

@@ -11,6 +11,10 @@
 
 namespace tercel::plan {
 
+// Whether the cluster of an op that updates its operand `o` in place reads that operand besides.
+bool readElsewhere(const ir::Module& module, const kernel::Cluster& cluster, const ir::Op& op,
+                   size_t o);
+
 class Planner {
  public:
   explicit Planner(const ir::Module& module) : m_(module) {}
