@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
+#include <random>
 
 #include "compiler/kernel/builder.h"
 #include "compiler/kernel/verifier.h"
@@ -131,6 +132,27 @@ TEST(Text, NoPrefixCrashesTheParser) {
   std::string deep = "kernel @k(%0, %1) {";
   for (int i = 0; i < 100000; ++i) deep += "if %0 {";
   EXPECT_FALSE(parse(deep).ok());
+}
+
+// Changed texts are refused or are kernels; what is printed of one parses to the same.
+TEST(Text, ChangedTextsDoNotCrash) {
+  std::mt19937 random(3);
+  int parsed = 0;
+  for (int round = 0; round < 4000; ++round) {
+    std::string text(kEverything);
+    size_t at = random() % text.size();
+    if (round % 3 == 0) text.erase(at, 1 + random() % 8);
+    else text[at] = kEverything[random() % kEverything.size()];
+    auto kernel = parse(text);
+    if (!kernel.ok()) continue;
+    ++parsed;
+    (void)verify(*kernel).ok();
+    std::string printed = print(*kernel);
+    auto again = parse(printed);
+    ASSERT_TRUE(again.ok()) << again.status().message() << '\n' << printed;
+    EXPECT_EQ(print(*again), printed);
+  }
+  EXPECT_GT(parsed, 100);
 }
 
 }  // namespace
