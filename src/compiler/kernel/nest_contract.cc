@@ -296,10 +296,11 @@ class ContractNest {
     Emitter e = emitter(lanes_);
     overGroups(e, outer_groups, 0, groups, Index(0), [&](const std::vector<Index>& at, const Index& k0) {
       auto square = [&](V k, Guard guard, int64_t rows) {
-        for (int v = 0; v < vectors_; ++v) {
+        b_.forLoop(b_.index(0), b_.index(vectors_), 1, [&](V v) {
           std::vector<V> lines;
+          V first = b_.iadd(b_.imul(panel, b_.index(panel_)), b_.imul(v, b_.index(lanes_)));
           for (int c = 0; c < lanes_; ++c) {
-            V column = b_.iadd(b_.imul(panel, b_.index(panel_)), b_.index(v * lanes_ + c));
+            V column = b_.iadd(first, b_.index(c));
             if (n_ % panel_) column = b_.binary(Opcode::smin, column, b_.index(n_ - 1));
             std::vector<Index> here = at;
             here[n_group_] = space_.loop(column, std::max<int64_t>(n_, 2));
@@ -309,11 +310,12 @@ class ContractNest {
             }));
           }
           transposeTile(b_, lines);
-          Index linear = space_.scale(k0, inner);
-          V to = b_.iadd(base, b_.imul(b_.iadd(space_.emitScalar(linear), k), b_.index(panel_)));
+          V line = b_.iadd(space_.emitScalar(space_.scale(k0, inner)), k);
+          V to = b_.iadd(b_.iadd(base, b_.imul(v, b_.index(lanes_))),
+                         b_.imul(line, b_.index(panel_)));
           for (int64_t r = 0; r < rows; ++r)
-            b_.store(n_scratch_, to, lines[static_cast<size_t>(r)], r * panel_ + v * lanes_);
-        }
+            b_.store(n_scratch_, to, lines[static_cast<size_t>(r)], r * panel_);
+        });
       };
       int64_t whole = inner / lanes_ * lanes_;
       b_.forLoop(b_.index(0), b_.index(whole), lanes_,

@@ -44,7 +44,8 @@ class Verifier {
       bool inside = b.scratch_offset >= 0 && b.scratch_offset <= kernel_.scratch_bytes;
       if (b.param < 0 && !inside) return wrong("buffer #", i, " lies outside the scratch memory");
       if (b.align < 1 || (b.align & (b.align - 1))) return wrong("alignment of buffer #", i);
-      if (b.alias_of >= static_cast<int32_t>(i)) return wrong("buffer #", i, " aliases a later one");
+      if (b.alias_of >= static_cast<int32_t>(i))
+        return wrong("buffer #", i, " aliases a later one");
     }
     return {};
   }
