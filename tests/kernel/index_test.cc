@@ -1,0 +1,140 @@
+// Index arithmetic against brute force over every value of the loop variables.
+#include "compiler/kernel/index.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <random>
+
+namespace tercel::kernel {
+namespace {
+
+constexpr int64_t kExtents[] = {6, 4, 5};
+
+struct Space : testing::Test {
+  Space() {
+    for (int64_t extent : kExtents)
+      loops.push_back(space.loop(b.opaque({Scalar::i64, 1}), extent));
+  }
+
+  // The value of an index where the loop variables are `at`.
+  int64_t value(const Index& index, const std::vector<int64_t>& at) const {
+    int64_t sum = index.constant;
+    for (Term t : index.terms) sum += t.factor * atomValue(t.atom, at);
+    return sum;
+  }
+  int64_t atomValue(uint32_t id, const std::vector<int64_t>& at) const {
+    const Atom& atom = space.atom(id);
+    if (atom.kind == Atom::Kind::scalar) return at[id];
+    int64_t inner = value(atom.inner, at);
+    EXPECT_GE(inner, 0);
+    bool quotient = atom.kind == Atom::Kind::quotient;
+    int64_t result = quotient ? inner / atom.divisor : inner % atom.divisor;
+    EXPECT_LT(result, atom.extent);
+    return result;
+  }
+
+  template <class F>
+  void forAll(F&& f) const {
+    for (int64_t i = 0; i < kExtents[0]; ++i)
+      for (int64_t j = 0; j < kExtents[1]; ++j)
+        for (int64_t k = 0; k < kExtents[2]; ++k) f(std::vector<int64_t>{i, j, k});
+  }
+
+  // A random combination of the loops that is never negative.
+  Index random() {
+    Index sum;
+    for (const Index& loop : loops)
+      sum = space.add(sum, space.scale(loop, static_cast<int64_t>(numbers() % 15) - 5));
+    sum.constant += static_cast<int64_t>(numbers() % 9) - space.lowest(sum);
+    return sum;
+  }
+
+  Kernel kernel{.name = "k"};
+  Builder b{kernel};
+  IndexSpace space{b};
+  Indices loops;
+  std::mt19937 numbers{3};
+};
+
+TEST_F(Space, QuotientAndRemainderAreThoseOfTheValue) {
+  for (int round = 0; round < 400; ++round) {
+    Index a = random();
+    int64_t divisor = 1 + static_cast<int64_t>(numbers() % 12);
+    Index quotient = space.quotient(a, divisor), remainder = space.remainder(a, divisor);
+    forAll([&](const std::vector<int64_t>& at) {
+      ASSERT_EQ(value(quotient, at), value(a, at) / divisor) << divisor;
+      ASSERT_EQ(value(remainder, at), value(a, at) % divisor) << divisor;
+    });
+  }
+}
+
+TEST_F(Space, QuotientAndRemainderJoinAgain) {
+  for (int round = 0; round < 400; ++round) {
+    Index a = random();
+    int64_t divisor = 1 + static_cast<int64_t>(numbers() % 12);
+    Index quotient = space.quotient(a, divisor), remainder = space.remainder(a, divisor);
+    EXPECT_EQ(space.add(space.scale(quotient, divisor), remainder), a);
+    EXPECT_EQ(space.add(remainder, space.scale(quotient, divisor)), a);
+  }
+}
+
+TEST_F(Space, BoundsHoldEveryValue) {
+  for (int round = 0; round < 200; ++round) {
+    Index a = random();
+    Index mixed = space.subtract(space.remainder(a, 7), space.quotient(a, 3));
+    for (const Index& index : {a, mixed}) {
+      int64_t low = space.lowest(index), high = space.highest(index);
+      forAll([&](const std::vector<int64_t>& at) {
+        ASSERT_LE(low, value(index, at));
+        ASSERT_GE(high, value(index, at));
+      });
+    }
+  }
+}
+
+TEST_F(Space, LinearAndBackIsTheSame) {
+  Index linear = space.linear(loops, kExtents);
+  EXPECT_EQ(space.delinear(linear, kExtents), loops);
+  EXPECT_EQ(space.atoms().size(), loops.size());
+}
+
+TEST_F(Space, ReshapesThereAndBackCancel) {
+  const int64_t other[] = {3, 10, 1, 4};
+  Index linear = space.linear(loops, kExtents);
+  Indices there = space.delinear(linear, other);
+  forAll([&](const std::vector<int64_t>& at) {
+    int64_t rest = value(linear, at);
+    for (size_t d = std::size(other); d-- > 0; rest /= other[d])
+      ASSERT_EQ(value(there[d], at), rest % other[d]) << d;
+  });
+  EXPECT_EQ(space.linear(there, other), linear);
+}
+
+TEST_F(Space, ADivisorOfALoopIsASplit) {
+  space.quotient(loops[0], 3);
+  space.remainder(loops[2], 3);
+  ASSERT_EQ(space.wantedSplits().size(), 1u);
+  EXPECT_EQ(space.wantedSplits()[0].divisor, 3);
+  EXPECT_EQ(space.wantedSplits()[0].atom, loops[0].terms[0].atom);
+}
+
+TEST_F(Space, LanesAreLinearUnlessDivided) {
+  Index lane = space.loop(b.opaque({Scalar::i64, 1}), 64, true);
+  int64_t step = -1;
+  EXPECT_FALSE(space.varies(loops[0]));
+  EXPECT_TRUE(space.linearInLanes(loops[0], &step));
+  EXPECT_EQ(step, 0);
+  Index wide = space.add(space.scale(lane, 3), loops[1]);
+  EXPECT_TRUE(space.varies(wide));
+  EXPECT_TRUE(space.linearInLanes(wide, &step));
+  EXPECT_EQ(step, 3);
+  EXPECT_FALSE(space.linearInLanes(space.remainder(lane, 5), &step));
+}
+
+TEST_F(Space, ALoopOfOneTripIsZero) {
+  EXPECT_EQ(space.loop(b.opaque({Scalar::i64, 1}), 1), Index(0));
+}
+
+}  // namespace
+}  // namespace tercel::kernel
