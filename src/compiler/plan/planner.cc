@@ -351,13 +351,17 @@ Status Planner::planInPlace(Scope& scope, kernel::Cluster cluster) {
   for (size_t o = 0; o < count; ++o) {
     Value before = op.operand(o);
     StorageId from = storageOf(before);
-    bool wanted = scope.wanted.contains(cluster.outputs[o].index);
+    auto wanted = scope.wanted.find(cluster.outputs[o].index);
+    // A loop wants what it carries where it is already.
+    bool stays = wanted == scope.wanted.end()
+                     ? storages_[from].place == Place::arena &&
+                           !scope.wanted.contains(root(before).index)
+                     : wanted->second == from;
     bool read_otherwise = readElsewhere(m_, cluster, op, o);
     for (Value v : cluster.inputs)
       read_otherwise |= !(v == before) && storageOf(v) == from;
     StorageId to;
-    if (!wanted && !read_otherwise && diesHere(scope, before) &&
-        storages_[from].place == Place::arena && !scope.wanted.contains(root(before).index)) {
+    if (stays && !read_otherwise && diesHere(scope, before)) {
       to = storage_of_[cluster.outputs[o].index] = from;
     } else {
       ++time_;
