@@ -53,7 +53,7 @@ void expectKept(uint64_t seed) {
 
 // TERCEL_SEEDS=first:count looks further.
 TEST(Property, PassesKeepWhatAModuleComputes) {
-  uint64_t first = 0, count = 400;
+  uint64_t first = 0, count = 1000;
   if (const char* seeds = std::getenv("TERCEL_SEEDS")) {
     ASSERT_EQ(2, sscanf(seeds, "%lu:%lu", &first, &count));
   }
