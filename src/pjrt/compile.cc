@@ -35,7 +35,7 @@ Result<Compiled> compile(std::string_view code, const Options& options) {
   TERCEL_ASSIGN(ir::Module module, compiler::read(bytes));
   TERCEL_TRY(ir::verify(module));
   program::Program program = signatureOf(module);
-  return Compiled{std::move(program), makeEvalRunner(std::move(module))};
+  return Compiled{std::move(program), makeEvalRunner(std::move(module)), false};
 }
 
 Result<Options> withOverrides(Options options, const CompileOptions& given) {

@@ -14,6 +14,7 @@ namespace tercel::pjrt {
 struct Compiled {
   program::Program program;
   std::shared_ptr<engine::Runner> runner;  // null: the program's native code
+  bool is_native = true;                   // false: the program is a signature only
 };
 
 Result<Compiled> compile(std::string_view code, const Options& options);

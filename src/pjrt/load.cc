@@ -85,7 +85,7 @@ Result<PJRT_LoadedExecutable*> load(const ClientRef& client, Compiled compiled,
                                     const CompileOptions& options, ExecutableSource source) {
   source.num_replicas = options.num_replicas;
   source.num_partitions = options.num_partitions;
-  source.is_native = !compiled.runner;
+  source.is_native = compiled.is_native;
   runtime::ExecutableOptions to;
   TERCEL_ASSIGN(to.devices, devicesOf(*client, options));
   to.num_replicas = static_cast<int>(options.num_replicas);
@@ -123,7 +123,7 @@ Status Compile(PJRT_Compile_Args& args) {
   }
   std::string_view code;
   TERCEL_ASSIGN(Compiled compiled, compileFor(args.program, given, options, code));
-  if (compiled.runner) return unimplemented("ahead-of-time compilation for the evaluator");
+  if (!compiled.is_native) return unimplemented("ahead-of-time compilation for the evaluator");
   ExecutableSource source{std::string(code), std::string(serialized), given.num_replicas,
                           given.num_partitions};
   args.executable = new PJRT_Executable{std::make_shared<ExecutableFacts>(

@@ -76,6 +76,14 @@ void Walk::SetUp() {
   WALK_ARGS(Plugin_Initialize, initialize);
   WALK_OK(Plugin_Initialize, initialize);
   WALK_ARGS(Client_Create, args);
+  auto two_devices = blank<PJRT_NamedValue>(PJRT_NamedValue_STRUCT_SIZE);
+  two_devices.name = "num_devices";
+  two_devices.name_size = 11;
+  two_devices.type = PJRT_NamedValue_kInt64;
+  two_devices.int64_value = 2;
+  two_devices.value_size = 1;
+  args.create_options = &two_devices;
+  args.num_options = std::getenv("WALK_PLUGIN") ? 0 : 1;
   WALK_OK(Client_Create, args);
   client = args.client;
   WALK_ARGS(Client_AddressableDevices, list);

@@ -204,6 +204,18 @@ TEST_F(BufferTest, BadShapesAreErrors) {
   }
 }
 
+TEST_F(BufferTest, MoreMemoryThanThereIs) {
+  if (!isTercel()) GTEST_SKIP() << "XLA aborts";
+  const int64_t dim = int64_t{1} << 45;
+  WALK_ARGS(Client_CreateUninitializedBuffer, args);
+  args.client = client;
+  args.shape_dims = &dim;
+  args.shape_num_dims = 1;
+  args.shape_element_type = PJRT_Buffer_Type_F32;
+  args.device = devices.front();
+  EXPECT_EQ(WALK_CALL(Client_CreateUninitializedBuffer, args), PJRT_Error_Code_RESOURCE_EXHAUSTED);
+}
+
 TEST_F(BufferTest, DeleteThenUse) {
   PJRT_Buffer* buffer = makeBuffer({1, 2});
   EXPECT_FALSE(isDeleted(buffer));

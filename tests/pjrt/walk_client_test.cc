@@ -31,6 +31,35 @@ int idOf(PJRT_Device* device) {
   return args.id;
 }
 
+// jax_pjrt_client_create_options sends every value as text.
+TEST_F(Client, CreateOptions) {
+  if (!isTercel()) GTEST_SKIP() << "options of Tercel's own";
+  const auto create = [](const std::string& name, const std::string& value) {
+    auto option = blank<PJRT_NamedValue>(PJRT_NamedValue_STRUCT_SIZE);
+    option.name = name.data();
+    option.name_size = name.size();
+    option.type = PJRT_NamedValue_kString;
+    option.string_value = value.data();
+    option.value_size = value.size();
+    WALK_ARGS(Client_Create, args);
+    args.create_options = &option;
+    args.num_options = 1;
+    const Outcome outcome = WALK_CALL(Client_Create, args);
+    if (outcome.code != PJRT_Error_Code_OK) return outcome;
+    WALK_ARGS(Client_Devices, list);
+    list.client = args.client;
+    EXPECT_EQ(WALK_CALL(Client_Devices, list), PJRT_Error_Code_OK);
+    EXPECT_EQ(list.num_devices, 3u);
+    WALK_ARGS(Client_Destroy, destroy);
+    destroy.client = args.client;
+    return WALK_CALL(Client_Destroy, destroy);
+  };
+  EXPECT_EQ(create("num_devices", "3"), PJRT_Error_Code_OK);
+  EXPECT_EQ(create("num_devices", "many"), PJRT_Error_Code_INVALID_ARGUMENT);
+  EXPECT_EQ(create("no_such_option", "1"), PJRT_Error_Code_INVALID_ARGUMENT);
+  EXPECT_EQ(create("num_nodes", "2"), PJRT_Error_Code_UNIMPLEMENTED);
+}
+
 TEST_F(Client, PluginAttributes) {
   WALK_ARGS(Plugin_Attributes, args);
   WALK_OK(Plugin_Attributes, args);

@@ -1,5 +1,6 @@
 // Compiling, the facts of an executable, running it, and taking it to bytes and back.
 #include <array>
+#include <thread>
 
 #include "walk.h"
 
@@ -42,6 +43,58 @@ TEST_F(ExecutableTest, CompileBytecodeAndRun) {
   PJRT_LoadedExecutable* executable = compileAdd();
   ASSERT_NE(executable, nullptr);
   expectAdds(executable);
+  destroy(executable);
+}
+
+// executable_build_options { num_replicas: 1, num_partitions: 1, device_assignment: {{1}} }
+constexpr std::string_view kSecondDevice(
+    "\x1a\x0f\x20\x01\x28\x01\x4a\x09\x08\x01\x10\x01\x1a\x03\x0a\x01\x01", 17);
+
+TEST_F(ExecutableTest, RunsWhereTheDeviceAssignmentSays) {
+  ASSERT_GE(devices.size(), 2u);
+  PJRT_LoadedExecutable* executable = nullptr;
+  ASSERT_EQ(compile(kAddBytecode, "mlir", kSecondDevice, executable), PJRT_Error_Code_OK);
+  PJRT_Buffer* here = makeBuffer({1, 2, 3, 4});
+  WALK_ARGS(Buffer_CopyToDevice, copy);
+  copy.buffer = here;
+  copy.dst_device = devices[1];
+  WALK_OK(Buffer_CopyToDevice, copy);
+  PJRT_Buffer* sum = nullptr;
+  ASSERT_EQ(run(executable, {copy.dst_buffer, copy.dst_buffer}, sum), PJRT_Error_Code_OK);
+  EXPECT_EQ(read(sum), (std::vector<float>{2, 4, 6, 8}));
+  WALK_ARGS(Buffer_Device, device);
+  device.buffer = sum;
+  WALK_OK(Buffer_Device, device);
+  EXPECT_EQ(device.device, devices[1]);
+  for (PJRT_Buffer* buffer : {here, copy.dst_buffer, sum}) destroy(buffer);
+  destroy(executable);
+}
+
+TEST_F(ExecutableTest, ManyThreads) {
+  PJRT_LoadedExecutable* executable = compileAdd();
+  std::vector<std::thread> threads;
+  for (int i = 0; i < 4; ++i) {
+    threads.emplace_back([&] {
+      for (int round = 0; round < 50; ++round) expectAdds(executable);
+    });
+  }
+  for (std::thread& thread : threads) thread.join();
+  destroy(executable);
+}
+
+// Buffers and executables keep what they need of a client that is gone.
+TEST_F(ExecutableTest, OutliveTheClient) {
+  if (!isTercel()) GTEST_SKIP() << "XLA crashes";
+  PJRT_LoadedExecutable* loaded = compileAdd();
+  PJRT_Executable* executable = unloaded(loaded);
+  PJRT_Buffer* buffer = makeBuffer({1, 2});
+  WALK_ARGS(Client_Destroy, args);
+  args.client = client;
+  client = nullptr;
+  WALK_OK(Client_Destroy, args);
+  EXPECT_EQ(read(buffer), (std::vector<float>{1, 2}));
+  destroy(loaded);
+  destroy(buffer);
   destroy(executable);
 }
 
