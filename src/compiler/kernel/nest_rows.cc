@@ -390,7 +390,8 @@ class RowsNest {
     std::vector<Elem> start = startValues(e, stage, lanes_);
     size_t n = start.size();
     int64_t extent = plan_.groups.empty() ? 1 : plan_.groupExtent(vector_);
-    int64_t unroll = n > 0 && n <= 2 && extent >= 8 * lanes_ ? 4 : 1;
+    // Several accumulators start from the init several times.
+    int64_t unroll = n > 0 && n <= 2 && extent >= 8 * lanes_ && allRepeatable() ? 4 : 1;
     std::vector<Elem> now;
     for (int64_t u = 0; u < unroll; ++u) now.insert(now.end(), start.begin(), start.end());
     now = reducedLoops(e, 0, groups, now, [&](std::vector<Index>& at, std::vector<Elem> values) {
