@@ -220,7 +220,11 @@ Launch enqueue(const Executable& executable, std::shared_ptr<LaunchWork> work) {
   work->promiseOutputs(launch.done);
   launch.results = makeResults(executable, *work);
   Device* device = work->device;
-  device->enqueue([work = std::move(work), done = launch.done] { done.set(work->run()); });
+  device->enqueue([work = std::move(work), done = launch.done]() mutable {
+    Status status = work->run();
+    work.reset();  // who waits for the event finds all that the run held given back
+    done.set(std::move(status));
+  });
   return launch;
 }
 
