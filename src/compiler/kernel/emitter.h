@@ -108,6 +108,17 @@ class Emitter {
   using Scope = std::unordered_multimap<uint64_t, Memo>;
 
   Guard both(Guard a, Guard b);
+  V conditionOf(const Guard& guard);
+  bool anyVaries(const Indices& indices) const;
+  // x as an index of a dimension whose elements are `gap` apart; `inside` gets what must hold for
+  // one to be there.
+  Index undilate(Index x, int64_t extent, int64_t gap, Guard& inside);
+  // `then` where the guard holds. A condition of whole vectors is a branch: the side not taken
+  // touches no memory.
+  Elem choose(const Guard& where, bool vector, const std::function<Elem()>& then,
+              const std::function<Elem()>& otherwise);
+  Elem branch(V condition, const std::function<Elem()>& then,
+              const std::function<Elem()>& otherwise);
   DType heldIn(DType dtype) const;
   Elem compute(ir::Value v, const Indices& indices);
   Elem elementwise(const ir::Op& op, const Indices& indices);
@@ -115,6 +126,7 @@ class Emitter {
   Elem bitcastAt(const ir::Op& op, const Indices& indices);
   Elem padAt(const ir::Op& op, const Indices& indices);
   Elem concatenateAt(const ir::Op& op, const Indices& indices);
+  Elem concatenateFrom(const ir::Op& op, const Indices& indices, size_t i, int64_t start);
   Elem dynamicSliceAt(const ir::Op& op, const Indices& indices);
   Elem dynamicUpdateSliceAt(const ir::Op& op, const Indices& indices);
   Elem gatherAt(const ir::Op& op, const Indices& indices);

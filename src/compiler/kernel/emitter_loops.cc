@@ -9,12 +9,6 @@ using ir::AttrKey;
 
 constexpr int64_t kUnroll = 4;  // loops up to this many trips are written out
 
-bool anyVaries(const IndexSpace& space, const Indices& indices) {
-  for (const Index& i : indices)
-    if (space.varies(i)) return true;
-  return false;
-}
-
 bool contains(const ir::Ints& list, size_t d) {
   return std::find(list.begin(), list.end(), static_cast<int64_t>(d)) != list.end();
 }
@@ -82,7 +76,7 @@ std::vector<Elem> Emitter::reduceAt(const ir::Op& op, const Indices& indices) {
   Dims extents;
   for (size_t d = 0; d < dims.size(); ++d)
     if (contains(reduced, d)) extents.push_back(dims[d]);
-  int lanes = anyVaries(space_, indices) ? lanes_ : 1;
+  int lanes = anyVaries(indices) ? lanes_ : 1;
   std::vector<Elem> carried;
   for (size_t k = 0; k < n; ++k) carried.push_back(elemWiden(b_, at(op.operand(n + k), {}), lanes));
   return nestedLoops(*this, extents, {}, std::move(carried),
@@ -104,38 +98,24 @@ std::vector<Elem> Emitter::reduceWindowAt(const ir::Op& op, const Indices& indic
   };
   Dims extents;
   for (size_t d = 0; d < rank; ++d) extents.push_back(op.ints(AttrKey::window_dimensions)[d]);
-  int lanes = anyVaries(space_, indices) ? lanes_ : 1;
+  int lanes = anyVaries(indices) ? lanes_ : 1;
   std::vector<Elem> carried;
   for (size_t k = 0; k < n; ++k) carried.push_back(elemWiden(b_, at(op.operand(n + k), {}), lanes));
   return nestedLoops(*this, extents, {}, std::move(carried),
                      [&](const Indices& window, std::vector<Elem> args) {
     Indices where(rank);
-    V condition;
     Guard inside;
     for (size_t d = 0; d < rank; ++d) {
-      int64_t gap = attr(AttrKey::base_dilations, d, 1);
       Index x = space_.add(space_.scale(indices[d], attr(AttrKey::window_strides, d, 1)),
                            space_.scale(window[d], attr(AttrKey::window_dilations, d, 1)));
       x = space_.subtract(x, Index(attr(AttrKey::padding, 2 * d, 0)));
-      V ok = inBounds(x, (dims[d] - 1) * gap + 1);
-      if (gap > 1) {
-        Index rest = space_.remainder(x, gap);
-        V value = space_.varies(rest) ? space_.emitLanes(rest, lanes_) : space_.emitScalar(rest);
-        V whole = b_.compare(Opcode::icmp, Predicate::eq, value, b_.index(0));
-        ok = ok.valid() ? b_.binary(Opcode::and_, ok, whole) : whole;
-        x = space_.quotient(x, gap);
-      }
-      where[d] = x;
-      if (!ok.valid()) continue;
-      condition = condition.valid() ? b_.binary(Opcode::and_, condition, ok) : ok;
-      inside = both(inside, guardOf(ok));
+      where[d] = undilate(x, dims[d], attr(AttrKey::base_dilations, d, 1), inside);
     }
     return guarded(inside, [&] {
       std::vector<Elem> all = args;
       for (size_t k = 0; k < n; ++k) all.push_back(at(op.operand(k), where));
       std::vector<Elem> next = runRegion(op.regions[0], all);
-      if (condition.valid())
-        for (size_t k = 0; k < n; ++k) next[k] = elemSelect(b_, condition, next[k], args[k]);
+      for (size_t k = 0; k < n; ++k) next[k] = selectWhere(conditionOf(inside), next[k], args[k]);
       return next;
     });
   });
@@ -169,7 +149,7 @@ Elem Emitter::dotAt(const ir::Op& op, const Indices& indices) {
   const auto& rc = op.ints(AttrKey::rhs_contracting_dimensions);
   Dims extents;
   for (int64_t d : lc) extents.push_back(lhs.dims[static_cast<size_t>(d)]);
-  int lanes = anyVaries(space_, indices) ? lanes_ : 1;
+  int lanes = anyVaries(indices) ? lanes_ : 1;
   // f16 and bf16 accumulate in f32, which is how they are held; the sum is rounded at the end.
   std::vector<Elem> sum = nestedLoops(
       *this, extents, {}, {elemWiden(b_, zero(out), lanes)},
@@ -219,7 +199,7 @@ Elem Emitter::convolutionAt(const ir::Op& op, const Indices& indices) {
   Index first_feature =
       groups == 1 ? Index(0)
                   : space_.scale(space_.quotient(feature, kernel_out / groups), kernel_in);
-  int lanes = anyVaries(space_, indices) ? lanes_ : 1;
+  int lanes = anyVaries(indices) ? lanes_ : 1;
   auto sum = nestedLoops(*this, extents, {}, {elemWiden(b_, zero(out), lanes)},
                          [&](const Indices& k, std::vector<Elem> now) {
     Indices left(lhs.dims.size()), right(rhs.dims.size());
@@ -227,7 +207,6 @@ Elem Emitter::convolutionAt(const ir::Op& op, const Indices& indices) {
     left[dim(AttrKey::input_feature_dimension)] = space_.add(first_feature, k.back());
     right[dim(AttrKey::kernel_input_feature_dimension)] = k.back();
     right[dim(AttrKey::kernel_output_feature_dimension)] = feature;
-    V condition;
     Guard inside;
     for (size_t s = 0; s < spatial_in.size(); ++s) {
       size_t in = static_cast<size_t>(spatial_in[s]);
@@ -239,26 +218,13 @@ Elem Emitter::convolutionAt(const ir::Op& op, const Indices& indices) {
       Index x = space_.add(space_.scale(o, attr(AttrKey::window_strides, s, 1)),
                            space_.scale(window, attr(AttrKey::rhs_dilation, s, 1)));
       x = space_.subtract(x, Index(attr(AttrKey::padding, 2 * s, 0)));
-      int64_t gap = attr(AttrKey::lhs_dilation, s, 1);
-      V ok = inBounds(x, (lhs.dims[in] - 1) * gap + 1);
-      if (gap > 1) {
-        Index rest = space_.remainder(x, gap);
-        V value = space_.varies(rest) ? space_.emitLanes(rest, lanes_) : space_.emitScalar(rest);
-        V whole = b_.compare(Opcode::icmp, Predicate::eq, value, b_.index(0));
-        ok = ok.valid() ? b_.binary(Opcode::and_, ok, whole) : whole;
-        x = space_.quotient(x, gap);
-      }
-      left[in] = x;
-      if (!ok.valid()) continue;
-      condition = condition.valid() ? b_.binary(Opcode::and_, condition, ok) : ok;
-      inside = both(inside, guardOf(ok));
+      left[in] = undilate(x, lhs.dims[in], attr(AttrKey::lhs_dilation, s, 1), inside);
     }
     return guarded(inside, [&] {
       Elem a = elemConvert(b_, at(op.operand(0), left), lhs.dtype, out);
       Elem b = elemConvert(b_, at(op.operand(1), right), rhs.dtype, out);
       Elem next = multiplyAdd(a, b, now[0], lhs.dtype, out);
-      if (condition.valid()) next = elemSelect(b_, condition, next, now[0]);
-      return std::vector<Elem>{next};
+      return std::vector<Elem>{selectWhere(conditionOf(inside), next, now[0])};
     });
   });
   return {roundTo(b_, sum[0].re, out), sum[0].im};

@@ -46,6 +46,10 @@ Elem Emitter::loadAt(BufferId buffer, DType dtype, const Index& index) {
     V at = space_.emitScalar(index, true);
     auto reversed = lanesFrom(lanes_ - 1, -1, lanes_);
     int64_t offset = index.constant - (step < 0 ? lanes_ - 1 : 0);
+    if (guard_.scalar.valid()) {  // a masked load of memory that is not there takes a slow path
+      at = b_.select(guard_.scalar, b_.iadd(at, b_.index(offset)), b_.index(0));
+      offset = 0;
+    }
     if (complex) {
       V both = b_.load(buffer, b_.imul(at, b_.index(2)), 2 * lanes_, 2 * offset);
       int first = step < 0 ? 2 * (lanes_ - 1) : 0;

@@ -1,0 +1,181 @@
+// Ops that move elements: where an element comes from, and which of several places it is.
+#include <algorithm>
+
+#include "compiler/kernel/emitter.h"
+#include "core/status.h"
+
+namespace tercel::kernel {
+
+using ir::AttrKey;
+
+Guard Emitter::both(Guard x, Guard y) {
+  auto conjunction = [&](V p, V q) {
+    return !p.valid() ? q : !q.valid() ? p : b_.binary(Opcode::and_, p, q);
+  };
+  return {conjunction(x.lanes, y.lanes), conjunction(x.scalar, y.scalar)};
+}
+
+V Emitter::conditionOf(const Guard& guard) {
+  if (!guard.scalar.valid()) return guard.lanes;
+  return guard.lanes.valid() ? b_.binary(Opcode::and_, guard.lanes, guard.scalar) : guard.scalar;
+}
+
+Guard Emitter::guardOf(V condition) {
+  if (!condition.valid()) return {};
+  return b_.type(condition).isVector() ? Guard{condition, {}} : Guard{{}, condition};
+}
+
+V Emitter::inBounds(const Index& x, int64_t extent) {
+  if (space_.lowest(x) >= 0 && space_.highest(x) < extent) return {};
+  space_.noteBareUse(x);
+  V value = space_.varies(x) ? space_.emitLanes(x, lanes_) : space_.emitScalar(x);
+  return b_.compare(Opcode::icmp, Predicate::ult, value, b_.index(extent));
+}
+
+Index Emitter::undilate(Index x, int64_t extent, int64_t gap, Guard& inside) {
+  inside = both(inside, guardOf(inBounds(x, (extent - 1) * gap + 1)));
+  if (gap == 1) return x;
+  Index rest = space_.remainder(x, gap);
+  V value = space_.varies(rest) ? space_.emitLanes(rest, lanes_) : space_.emitScalar(rest);
+  inside = both(inside, guardOf(b_.compare(Opcode::icmp, Predicate::eq, value, b_.index(0))));
+  return space_.quotient(x, gap);
+}
+
+Elem Emitter::branch(V condition, const std::function<Elem()>& then,
+                     const std::function<Elem()>& otherwise) {
+  auto parts = [&](const std::function<Elem()>& side) {
+    Elem x = scope([&] { return elemWiden(b_, side(), lanes_); });
+    Builder::Values values{x.re};
+    if (x.im.valid()) values.push_back(x.im);
+    return values;
+  };
+  auto values = b_.ifElse(condition, [&] { return parts(then); }, [&] { return parts(otherwise); });
+  return {values[0], values.size() > 1 ? values[1] : V{}};
+}
+
+Elem Emitter::choose(const Guard& where, bool vector, const std::function<Elem()>& then,
+                     const std::function<Elem()>& otherwise) {
+  auto select = [&](V condition) {
+    if (!condition.valid()) return then();
+    Elem chosen = guarded(guardOf(condition), then);
+    return elemSelect(b_, condition, chosen, otherwise());
+  };
+  if (!vector || !where.scalar.valid()) return select(conditionOf(where));
+  return branch(where.scalar, [&] { return select(where.lanes); }, otherwise);
+}
+
+bool Emitter::anyVaries(const Indices& indices) const {
+  return std::any_of(indices.begin(), indices.end(),
+                     [&](const Index& i) { return space_.varies(i); });
+}
+
+Elem Emitter::padAt(const ir::Op& op, const Indices& indices) {
+  const Dims& dims = m_.shape(op.operand(0)).dims;
+  auto padding = [&] { return at(op.operand(1), {}); };
+  if (elementCount(dims) == 0) return padding();
+  Guard inside;
+  Indices mapped;
+  for (size_t d = 0; d < dims.size(); ++d) {
+    Index x = space_.subtract(indices[d], Index(op.ints(AttrKey::edge_padding_low)[d]));
+    mapped.push_back(undilate(x, dims[d], op.ints(AttrKey::interior_padding)[d] + 1, inside));
+  }
+  return choose(inside, anyVaries(indices), [&] { return at(op.operand(0), mapped); }, padding);
+}
+
+Elem Emitter::concatenateAt(const ir::Op& op, const Indices& indices) {
+  return concatenateFrom(op, indices, 0, 0);
+}
+
+// Of the operands from the i-th on, which starts at `start`.
+Elem Emitter::concatenateFrom(const ir::Op& op, const Indices& indices, size_t i, int64_t start) {
+  size_t d = static_cast<size_t>(op.integer(AttrKey::dimension));
+  const Index& along = indices[d];
+  int64_t size = m_.shape(op.operand(i)).dims[d];
+  auto rest = [&] { return concatenateFrom(op, indices, i + 1, start + size); };
+  bool more = i + 1 < op.operands.size() && space_.highest(along) >= start + size;
+  if (more && (size == 0 || space_.lowest(along) >= start + size)) return rest();
+  Indices mapped = indices;
+  mapped[d] = space_.subtract(along, Index(start));
+  auto here = [&] { return at(op.operand(i), mapped); };
+  return more ? choose(guardOf(inBounds(mapped[d], size)), anyVaries(indices), here, rest) : here();
+}
+
+Index Emitter::elemIndex(const Elem& elem, DType dtype, int64_t extent) {
+  return space_.lanes(elemToIndex(b_, elem, dtype), extent);
+}
+
+Index Emitter::clampedIndex(ir::Value start, const Indices& indices, int64_t limit) {
+  if (limit == 0) return Index(0);
+  DType dtype = m_.shape(start).dtype;
+  V value = elemToIndex(b_, at(start, indices), dtype);
+  Type type = b_.type(value);
+  // An unsigned 64-bit start above the signed range is clamped from above.
+  if (dtype == DType::u64)
+    value = b_.binary(Opcode::umin, value, b_.integer(type, limit));
+  value = b_.binary(Opcode::smax, value, b_.integer(type, 0));
+  value = b_.binary(Opcode::smin, value, b_.integer(type, limit));
+  return space_.lanes(value, limit + 1);
+}
+
+Elem Emitter::dynamicSliceAt(const ir::Op& op, const Indices& indices) {
+  const Dims& dims = m_.shape(op.operand(0)).dims;
+  const auto& sizes = op.ints(AttrKey::slice_sizes);
+  Indices mapped;
+  for (size_t d = 0; d < dims.size(); ++d)
+    mapped.push_back(
+        space_.add(clampedIndex(op.operand(1 + d), {}, dims[d] - sizes[d]), indices[d]));
+  return at(op.operand(0), mapped);
+}
+
+Elem Emitter::dynamicUpdateSliceAt(const ir::Op& op, const Indices& indices) {
+  const Dims& dims = m_.shape(op.operand(0)).dims;
+  const Dims& sizes = m_.shape(op.operand(1)).dims;
+  if (elementCount(sizes) == 0) return at(op.operand(0), indices);
+  Guard inside;
+  Indices mapped;
+  for (size_t d = 0; d < dims.size(); ++d) {
+    Index start = clampedIndex(op.operand(2 + d), {}, dims[d] - sizes[d]);
+    mapped.push_back(space_.subtract(indices[d], start));
+    if (sizes[d] != dims[d]) inside = both(inside, guardOf(inBounds(mapped[d], sizes[d])));
+  }
+  return choose(inside, anyVaries(indices), [&] { return at(op.operand(1), mapped); },
+                [&] { return at(op.operand(0), indices); });
+}
+
+Elem Emitter::gatherAt(const ir::Op& op, const Indices& indices) {
+  const Shape& operand = m_.shape(op.operand(0));
+  const Shape& starts = m_.shape(op.operand(1));
+  auto contains = [](const ir::Ints& list, size_t d) {
+    return std::find(list.begin(), list.end(), static_cast<int64_t>(d)) != list.end();
+  };
+  const auto& offset_dims = op.ints(AttrKey::offset_dims);
+  const auto& collapsed = op.ints(AttrKey::collapsed_slice_dims);
+  const auto& batching = op.ints(AttrKey::operand_batching_dims);
+  const auto& starts_batching = op.ints(AttrKey::start_indices_batching_dims);
+  const auto& map = op.ints(AttrKey::start_index_map);
+  const auto& sizes = op.ints(AttrKey::slice_sizes);
+  size_t vector_dim = static_cast<size_t>(op.integer(AttrKey::index_vector_dim));
+  Indices batch, offset;
+  for (size_t d = 0; d < indices.size(); ++d)
+    (contains(offset_dims, d) ? offset : batch).push_back(indices[d]);
+  Indices start(operand.dims.size());
+  for (size_t k = 0; k < map.size(); ++k) {
+    Indices where = batch;
+    if (vector_dim < starts.dims.size())
+      where.insert(where.begin() + static_cast<int64_t>(vector_dim), Index(static_cast<int64_t>(k)));
+    size_t d = static_cast<size_t>(map[k]);
+    start[d] = clampedIndex(op.operand(1), where, operand.dims[d] - sizes[d]);
+  }
+  for (size_t k = 0; k < batching.size(); ++k) {
+    size_t in_starts = static_cast<size_t>(starts_batching[k]);
+    size_t in_batch = in_starts - (in_starts > vector_dim ? 1 : 0);
+    start[static_cast<size_t>(batching[k])] = batch[in_batch];
+  }
+  size_t next = 0;
+  for (size_t d = 0; d < operand.dims.size(); ++d)
+    if (!contains(collapsed, d) && !contains(batching, d))
+      start[d] = space_.add(start[d], offset[next++]);
+  return at(op.operand(0), start);
+}
+
+}  // namespace tercel::kernel
