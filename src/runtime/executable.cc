@@ -65,7 +65,9 @@ Result<std::unique_ptr<Executable>> Executable::create(Client* client, program::
     TERCEL_TRY(program::validate(*made->program_));
     made->runner_ = std::move(options.runner);
   } else {
-    TERCEL_ASSIGN(made->runner_, engine::LoadedProgram::load(made->program_));
+    engine::LoadOptions load;
+    load.announce = client->options().perf;
+    TERCEL_ASSIGN(made->runner_, engine::LoadedProgram::load(made->program_, load));
   }
   made->code_bytes_ = made->runner_->codeBytes();
   made->client_ = client;

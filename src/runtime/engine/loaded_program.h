@@ -17,6 +17,7 @@ namespace tercel::engine {
 struct LoadOptions {
   // Finds a kernel by symbol, in place of the program's objects; null where there is none.
   std::function<KernelFn(std::string_view symbol)> resolve;
+  bool announce = false;  // to perf and gdb
 };
 
 class LoadedProgram final : public Runner {

@@ -39,6 +39,7 @@ class LoadedCode {
     return reinterpret_cast<Function*>(find(symbol));
   }
   std::span<const std::byte> mapping() const { return {base_, size_}; }
+  const std::unordered_map<std::string, void*>& symbols() const { return symbols_; }
 
  private:
   friend class Linker;
