@@ -1,5 +1,7 @@
 """Hypothesis: programs over random shapes."""
 
+import os
+
 import jax
 import jax.numpy as jnp
 import numpy as np
@@ -8,7 +10,9 @@ from conftest import assert_same
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-SETTINGS = settings(max_examples=25, deadline=None, derandomize=True,
+# `./dev test --long` asks for more.
+EXAMPLES = int(os.environ.get("TERCEL_EXAMPLES", 25))
+SETTINGS = settings(max_examples=EXAMPLES, deadline=None, derandomize=True,
                     suppress_health_check=[HealthCheck.function_scoped_fixture,
                                            HealthCheck.too_slow])
 EXTENT = st.integers(0, 19)

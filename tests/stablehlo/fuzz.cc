@@ -1,4 +1,4 @@
-// Fuzzes the reader: stablehlo_fuzz CORPUS SECONDS [SEED], or stablehlo_fuzz FILE to read one input.
+// Fuzzes the reader: stablehlo_fuzz CORPUS SECONDS [SEED]; stablehlo_fuzz FILE reads one input.
 // Inputs that reach code no input before them had reached are kept and changed further. Whatever
 // bytes come, reading ends in order: with a module that prints and parses back, or a proper error.
 #include <sys/time.h>
