@@ -62,9 +62,16 @@ Real<B> expInRange(Real<B> x) {  // x in ExpRange, or NaN
   return scaleByPower(expOfReduced(r), shifted, k);
 }
 
+// For x up to ExpRange. The 0 of a masked logit is chosen: to get it by underflow takes microcode.
+template <class B>
+Real<B> expFromBelow(Real<B> x) {
+  auto vanishes = x < ExpRange<B>::kLow;
+  return select(vanishes, 0.0, expInRange(select(vanishes, 0.0, x)));
+}
+
 template <class B>
 Real<B> exp(Real<B> x) {
-  return expInRange(max(ExpRange<B>::kLow, min(ExpRange<B>::kHigh, x)));
+  return expFromBelow(min(ExpRange<B>::kHigh, x));
 }
 
 // (e^x - 1) / 2 for x up to ExpRange, not too far below 0.
@@ -88,7 +95,7 @@ Real<B> expm1(Real<B> x) {
 
 template <class B>
 Real<B> logistic(Real<B> x) {
-  Real<B> e = expInRange(max(ExpRange<B>::kLow, -abs(x)));
+  Real<B> e = expFromBelow(-abs(x));
   return approxQuotient(select(x < 0.0, e, 1.0), e + 1.0);
 }
 
