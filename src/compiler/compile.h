@@ -12,6 +12,7 @@ namespace tercel::compiler {
 
 struct CompileOptions {
   bool verify = false;
+  std::string cache_dir;  // where compiled kernels outlive the process; empty: nowhere
   // Called with (stage, text) after each stage; expensive.
   std::function<void(std::string_view stage, std::string_view text)> dump;
 };

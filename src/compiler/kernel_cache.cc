@@ -9,19 +9,14 @@
 #include <unordered_map>
 
 #include "compiler/codegen/codegen.h"
+#include "compiler/compiled_kernel.h"
 #include "compiler/kernel/text.h"
 #include "compiler/kernel/verifier.h"
+#include "compiler/kernel_store.h"
 
 namespace tercel::compiler {
 namespace {
 
-struct CompiledKernel {
-  std::vector<std::byte> object;
-  std::string symbol;
-  int64_t scratch_bytes = 0;
-  int64_t tasks = 1;
-  double cost = 0;
-};
 using Shared = std::shared_ptr<const CompiledKernel>;
 
 // Least recently used kernels leave when the object code exceeds the limit.
@@ -105,6 +100,17 @@ Result<Shared> generate(const ir::Module& module, const kernel::Cluster& cluster
   return Shared(std::move(compiled));
 }
 
+// From the folder of earlier processes, where there is one; else made now and kept there.
+Result<Shared> fetch(const ir::Module& module, const kernel::Cluster& cluster,
+                     const std::string& key, const std::string& name,
+                     const CompileOptions& options, const KernelStore* store) {
+  if (!store) return generate(module, cluster, key, name, options);
+  if (auto stored = store->find(key)) return std::make_shared<const CompiledKernel>(*stored);
+  TERCEL_ASSIGN(Shared made, generate(module, cluster, key, name, options));
+  store->insert(key, *made);
+  return made;
+}
+
 // Runs work(i) for i < count on as many threads as pay.
 template <class Work>
 void inParallel(size_t count, Work&& work) {
@@ -149,13 +155,17 @@ Status generateKernels(const ir::Module& module, plan::Plan& plan, const Compile
     kernels[i] = options.dump ? nullptr : cache().find(keys[i]);
     if (!kernels[i]) missing.push_back(i);
   }
+  std::unique_ptr<KernelStore> store;
+  if (!missing.empty() && !options.cache_dir.empty() && !options.dump) {
+    store = std::make_unique<KernelStore>(options.cache_dir);
+  }
   std::mutex mutex;
   Status failure;
   inParallel(missing.size(), [&](size_t m) {
     size_t i = missing[m];
     Status status;
     try {
-      Result<Shared> made = generate(module, plan.clusters[i], keys[i], plan.names[i], options);
+      Result<Shared> made = fetch(module, plan.clusters[i], keys[i], plan.names[i], options, store.get());
       if (made.ok()) {
         kernels[i] = *made;
         cache().insert(keys[i], *made);

@@ -26,7 +26,10 @@ std::string textOf(const OptionValue& value) {
 Result<Compiled> compile(std::string_view code, const Options& options) {
   auto bytes = std::as_bytes(std::span(code.data(), code.size()));
   if (!options.eval) {
-    TERCEL_ASSIGN(program::Program program, compiler::compileWithDump(bytes, {}, options.dump));
+    compiler::CompileOptions compile_options;
+    compile_options.cache_dir = options.cache_dir;
+    TERCEL_ASSIGN(program::Program program,
+                  compiler::compileWithDump(bytes, compile_options, options.dump));
     if (!options.check) return Compiled{std::move(program), nullptr};
     TERCEL_ASSIGN(ir::Module module, compiler::read(bytes));
     TERCEL_ASSIGN(auto runner, makeCheckRunner(std::move(module), program));

@@ -80,3 +80,35 @@ def test_a_checked_run():
                TERCEL_EVAL="0")
     plain = run(sys.executable, "-c", PROGRAM, JAX_PLATFORMS="tercel", TERCEL_EVAL="0")
     assert done.returncode == 0 and done.stdout == plain.stdout, done.stderr
+
+
+def test_kernels_outlive_the_process(tmp_path):
+    def answer(folder):
+        done = run(sys.executable, "-c", PROGRAM, JAX_PLATFORMS="tercel", TERCEL_EVAL="0",
+                   TERCEL_CACHE_DIR=str(folder))
+        assert done.returncode == 0, done.stderr
+        return done
+
+    folder = tmp_path / "kernels"
+    first = answer(folder)
+    kept = {path: path.stat().st_mtime_ns for path in folder.iterdir()}
+    assert kept and answer(folder).stdout == first.stdout
+    assert {path: path.stat().st_mtime_ns for path in folder.iterdir()} == kept
+    for path in kept:
+        path.write_bytes(path.read_bytes()[:100])
+    assert answer(folder).stdout == first.stdout
+    refused = answer("/proc/no-such-folder")
+    assert refused.stdout == first.stdout and "/proc/no-such-folder" in refused.stderr
+
+
+def test_perf_learns_the_names_of_generated_code():
+    done = run(sys.executable, "-c", PROGRAM + "import os; print(os.getpid())",
+               JAX_PLATFORMS="tercel", TERCEL_EVAL="0", TERCEL_PERF="1")
+    assert done.returncode == 0, done.stderr
+    names = pathlib.Path(f"/tmp/perf-{done.stdout.split()[-1]}.map")
+    try:
+        lines = [line.split() for line in names.read_text().splitlines()]
+        assert any(name.startswith("tercel_") for _, _, name in lines)
+        assert all(int(address, 16) > 0 and int(size, 16) > 0 for address, size, _ in lines)
+    finally:
+        names.unlink(missing_ok=True)

@@ -1,0 +1,25 @@
+// Compiled kernels in a folder, for later processes: one Program file each, named by a hash of the
+// kernel's key, the CPU, and this build of Tercel.
+#pragma once
+#include <optional>
+#include <string>
+
+#include "compiler/compiled_kernel.h"
+
+namespace tercel::compiler {
+
+// Safe for any number of threads and processes at once. A file that is missing, damaged or another
+// key's is a miss; what cannot be written (a full disk, a missing right) is said once in the log.
+class KernelStore {
+ public:
+  explicit KernelStore(std::string folder);
+
+  std::optional<CompiledKernel> find(const std::string& key) const;
+  void insert(const std::string& key, const CompiledKernel& kernel) const;
+
+ private:
+  std::string pathOf(const std::string& key) const;
+  std::string folder_;
+};
+
+}  // namespace tercel::compiler
