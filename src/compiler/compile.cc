@@ -2,6 +2,7 @@
 
 #include "compiler/codegen/codegen.h"
 #include "compiler/ir/text.h"
+#include "compiler/ir/verifier.h"
 #include "compiler/kernel_cache.h"
 #include "compiler/passes/pipeline.h"
 #include "compiler/plan/plan.h"
@@ -16,6 +17,7 @@ void dumpModule(const CompileOptions& options, std::string_view stage, const ir:
 
 Result<program::Program> compileChecked(ir::Module module, const CompileOptions& options) {
   dumpModule(options, "input", module);
+  TERCEL_TRY(ir::verify(module));  // what was read may be used wrongly
   passes::PipelineOptions pipeline;
   pipeline.verify = options.verify;
   if (options.dump)

@@ -157,6 +157,43 @@ PJRT_LoadedExecutable* Walk::compileAdd() {
   return executable;
 }
 
+size_t Walk::numOutputs(PJRT_LoadedExecutable* executable) {
+  WALK_ARGS(Executable_NumOutputs, args);
+  args.executable = unloaded(executable);
+  EXPECT_EQ(WALK_CALL(Executable_NumOutputs, args), PJRT_Error_Code_OK);
+  destroy(args.executable);
+  return args.num_outputs;
+}
+
+Outcome Walk::run(PJRT_LoadedExecutable* executable, const std::vector<PJRT_Buffer*>& arguments,
+                  std::vector<PJRT_Buffer*>& outputs) {
+  auto options = blank<PJRT_ExecuteOptions>(PJRT_ExecuteOptions_STRUCT_SIZE);
+  outputs.assign(numOutputs(executable), nullptr);
+  PJRT_Buffer* const* const argument_lists[] = {arguments.data()};
+  PJRT_Buffer** const output_lists[] = {outputs.data()};
+  PJRT_Event* done = nullptr;
+  WALK_ARGS(LoadedExecutable_Execute, args);
+  args.executable = executable;
+  args.options = &options;
+  args.argument_lists = argument_lists;
+  args.num_devices = 1;
+  args.num_args = arguments.size();
+  args.output_lists = output_lists;
+  args.device_complete_events = &done;
+  const Outcome outcome = WALK_CALL(LoadedExecutable_Execute, args);
+  return outcome.code == PJRT_Error_Code_OK ? await(done) : outcome;
+}
+
+void Walk::expectAdds(PJRT_LoadedExecutable* executable) {
+  PJRT_Buffer* a = makeBuffer({1, 2, 3, 4});
+  PJRT_Buffer* b = makeBuffer({10, 20, 30, 40});
+  std::vector<PJRT_Buffer*> sums;
+  ASSERT_EQ(run(executable, {a, b}, sums), PJRT_Error_Code_OK);
+  ASSERT_EQ(sums.size(), 1u);
+  EXPECT_EQ(read(sums[0]), (std::vector<float>{11, 22, 33, 44}));
+  for (PJRT_Buffer* buffer : {a, b, sums[0]}) destroy(buffer);
+}
+
 PJRT_Executable* Walk::unloaded(PJRT_LoadedExecutable* executable) {
   WALK_ARGS(LoadedExecutable_GetExecutable, args);
   args.loaded_executable = executable;

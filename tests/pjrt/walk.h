@@ -65,6 +65,11 @@ class Walk : public testing::Test {
   Outcome compile(std::string_view code, std::string_view format, std::string_view options,
                   PJRT_LoadedExecutable*& executable);
   PJRT_LoadedExecutable* compileAdd();
+  size_t numOutputs(PJRT_LoadedExecutable* executable);
+  // One run on the executable's device; awaits its end. Outputs are null where it never began.
+  Outcome run(PJRT_LoadedExecutable* executable, const std::vector<PJRT_Buffer*>& arguments,
+              std::vector<PJRT_Buffer*>& outputs);
+  void expectAdds(PJRT_LoadedExecutable* executable);
   PJRT_Executable* unloaded(PJRT_LoadedExecutable* executable);
   void destroy(PJRT_LoadedExecutable* executable);
   void destroy(PJRT_Executable* executable);

@@ -9,33 +9,15 @@ namespace {
 
 class ExecutableTest : public Walk {
  protected:
-  // One run on the executable's device.
+  using Walk::run;
+
+  // Of a program with one result.
   Outcome run(PJRT_LoadedExecutable* executable, const std::vector<PJRT_Buffer*>& arguments,
               PJRT_Buffer*& output) {
-    auto options = blank<PJRT_ExecuteOptions>(PJRT_ExecuteOptions_STRUCT_SIZE);
-    PJRT_Buffer* const* const argument_lists[] = {arguments.data()};
-    output = nullptr;
-    PJRT_Buffer** const output_lists[] = {&output};
-    PJRT_Event* done = nullptr;
-    WALK_ARGS(LoadedExecutable_Execute, args);
-    args.executable = executable;
-    args.options = &options;
-    args.argument_lists = argument_lists;
-    args.num_devices = 1;
-    args.num_args = arguments.size();
-    args.output_lists = output_lists;
-    args.device_complete_events = &done;
-    const Outcome outcome = WALK_CALL(LoadedExecutable_Execute, args);
-    return outcome.code == PJRT_Error_Code_OK ? await(done) : outcome;
-  }
-
-  void expectAdds(PJRT_LoadedExecutable* executable) {
-    PJRT_Buffer* a = makeBuffer({1, 2, 3, 4});
-    PJRT_Buffer* b = makeBuffer({10, 20, 30, 40});
-    PJRT_Buffer* sum = nullptr;
-    ASSERT_EQ(run(executable, {a, b}, sum), PJRT_Error_Code_OK);
-    EXPECT_EQ(read(sum), (std::vector<float>{11, 22, 33, 44}));
-    for (PJRT_Buffer* buffer : {a, b, sum}) destroy(buffer);
+    std::vector<PJRT_Buffer*> outputs;
+    const Outcome outcome = run(executable, arguments, outputs);
+    output = outputs.at(0);
+    return outcome;
   }
 };
 
