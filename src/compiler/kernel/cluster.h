@@ -40,6 +40,11 @@ struct Cluster {
   std::vector<int32_t> alias;
   // may_alias[i] = the input that output i may share memory with at run time (donation), or -1.
   std::vector<int32_t> may_alias;
+  // What differs between the steps of an unrolled program is no part of the code, so that they share
+  // a kernel: slices of inputs, each a param that points at its first element, and splat constants,
+  // which the kernel reads from an array of f64.
+  std::vector<ir::Value> slices;
+  std::vector<ir::Value> numbers;
   // Of a rows nest: the dimensions of the operands of its reductions, and which of them are reduced.
   Dims domain;
   std::vector<bool> reduced;
@@ -62,11 +67,13 @@ struct RegionUnits {
   std::vector<Unit> units;
 };
 
-// The kernel's params are the inputs, then the outputs that alias no input.
+// The kernel's params are the inputs, the outputs that alias no input, the slices, and the numbers if
+// there are any.
 // UNIMPLEMENTED names an op that cannot be lowered.
 Result<Kernel> lower(const ir::Module& module, const Cluster& cluster, const Machine& machine);
 
-// Two clusters with the same key lower to the same kernel. Values of scalar constants are part of it.
+// Two clusters with the same key lower to the same kernel. Constants that are not in `numbers`
+// are part of it.
 std::string structureKey(const ir::Module& module, const Cluster& cluster);
 
 }  // namespace tercel::kernel

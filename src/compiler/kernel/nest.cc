@@ -107,11 +107,37 @@ void KernelLowering::addParams() {
       kernel.buffers[output_buffers.back()].alias_of =
           static_cast<int32_t>(input_buffers[static_cast<size_t>(may)]);
   }
+  for (ir::Value slice : cluster.slices) {
+    BufferId whole = input_buffers[inputOf(cluster, module.def(slice)->operand(0))];
+    slices_.push_back(builder.addParam(kernel.buffers[whole].element, true));
+    kernel.buffers[slices_.back()].alias_of = static_cast<int32_t>(whole);
+  }
+  if (!cluster.numbers.empty()) numbers_ = builder.addParam(Scalar::f64, true);
 }
 
 void KernelLowering::bindInputs(Emitter& emitter) const {
   for (size_t i = 0; i < cluster.inputs.size(); ++i)
     emitter.bindMemory(cluster.inputs[i], input_buffers[i]);
+  for (size_t i = 0; i < slices_.size(); ++i) bindSlice(emitter, cluster.slices[i], slices_[i]);
+  for (size_t i = 0; i < cluster.numbers.size(); ++i) {
+    Builder& b = emitter.builder();
+    V number = b.load(numbers_, b.index(0), 1, static_cast<int64_t>(i));
+    Scalar scalar = computedScalar(module.shape(cluster.numbers[i]).dtype);
+    if (scalar != Scalar::f64) number = b.cast(Opcode::fptrunc, number, scalar);
+    emitter.bindElem(cluster.numbers[i], {number, {}});
+  }
+}
+
+// The slice's elements lie as far apart as those of the whole.
+void KernelLowering::bindSlice(Emitter& emitter, ir::Value slice, BufferId first) const {
+  const ir::Op& op = *module.def(slice);
+  emitter.bindPlaced(slice, first, [this, &op, &space = emitter.space()](auto indices) {
+    const auto& strides = op.ints(ir::AttrKey::strides);
+    Indices in_whole;
+    for (size_t d = 0; d < indices.size(); ++d)
+      in_whole.push_back(space.scale(indices[d], strides[d]));
+    return space.linear(in_whole, module.shape(op.operand(0)).dims);
+  });
 }
 
 void Lowering::storeOutput(Emitter& emitter, size_t output, const Index& linear,

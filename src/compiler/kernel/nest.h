@@ -45,6 +45,9 @@ class KernelLowering : public KernelHolder, public Lowering {
 
  private:
   void addParams();
+  void bindSlice(Emitter& emitter, ir::Value slice, BufferId first) const;
+  std::vector<BufferId> slices_;
+  BufferId numbers_ = 0;
 };
 
 // The input that is `v`.

@@ -1,3 +1,4 @@
+#include <algorithm>
 #include <unordered_map>
 
 #include "compiler/kernel/cluster.h"
@@ -7,7 +8,7 @@ namespace {
 
 class KeyWriter {
  public:
-  explicit KeyWriter(const ir::Module& m) : m_(m) {}
+  KeyWriter(const ir::Module& m, const Cluster& cluster) : m_(m), cluster_(cluster) {}
 
   void number(int64_t n) { key.append(reinterpret_cast<const char*>(&n), sizeof n); }
   void text(std::string_view s) {
@@ -29,7 +30,10 @@ class KeyWriter {
     number(static_cast<int64_t>(o.kind));
     number(static_cast<int64_t>(o.operands.size()));
     for (ir::Value v : o.operands) value(v);
+    bool is_param = isParam(o);
+    number(is_param);
     for (const auto& [attr_key, attr] : o.attrs) {
+      if (is_param && attr_key != ir::AttrKey::strides) continue;
       number(static_cast<int64_t>(attr_key) << 8 | static_cast<int64_t>(attr.index()));
       attribute(attr);
     }
@@ -43,6 +47,15 @@ class KeyWriter {
   std::string key;
 
  private:
+  // What is left of such an op in the code: of a slice the strides, of a constant nothing.
+  bool isParam(const ir::Op& o) const {
+    auto has = [&](const std::vector<ir::Value>& list) {
+      return std::find(list.begin(), list.end(), o.result()) != list.end();
+    };
+    return (o.kind == ir::OpKind::constant_ && has(cluster_.numbers)) ||
+           (o.kind == ir::OpKind::slice_ && has(cluster_.slices));
+  }
+
   void region(ir::RegionId id) {
     const ir::Region& r = m_.region(id);
     number(static_cast<int64_t>(r.args.size()));
@@ -73,13 +86,14 @@ class KeyWriter {
   }
 
   const ir::Module& m_;
+  const Cluster& cluster_;
   std::unordered_map<uint32_t, int64_t> ids_;
 };
 
 }  // namespace
 
 std::string structureKey(const ir::Module& module, const Cluster& cluster) {
-  KeyWriter w(module);
+  KeyWriter w(module, cluster);
   w.number(static_cast<int64_t>(cluster.nest));
   for (ir::Value v : cluster.inputs) {
     w.define(v);

@@ -4,6 +4,7 @@
 
 #include "compiler/kernel/elem.h"
 #include "compiler/plan/identity_reads.h"
+#include "compiler/plan/kernel_params.h"
 #include "compiler/plan/op_traits.h"
 
 namespace tercel::plan {
@@ -160,19 +161,23 @@ StorageId Planner::newStorage(Value v) {
   return static_cast<StorageId>(storages_.size() - 1);
 }
 
-StorageId Planner::constantStorage(Value v, const ir::Literal& literal) {
+StorageId Planner::constantStorage(const ir::Literal& literal) {
   ir::Literal all = literal.expanded();
   const void* key = all.bytes().data();
   if (!literal.isSplat())
     if (auto found = constants_.find(key); found != constants_.end()) return found->second;
+  StorageId id = poolStorage(all.bytes());
+  if (!literal.isSplat()) constants_[key] = id;
+  return id;
+}
+
+StorageId Planner::poolStorage(std::span<const std::byte> bytes) {
   auto& pool = plan_.program.constants;
   pool.resize((pool.size() + 63) / 64 * 64);
   storages_.push_back({.place = Place::constant, .offset = static_cast<int64_t>(pool.size()),
-                       .bytes = m_.shape(v).bytes()});
-  pool.insert(pool.end(), all.bytes().begin(), all.bytes().end());
-  StorageId id = static_cast<StorageId>(storages_.size() - 1);
-  if (!literal.isSplat()) constants_[key] = id;
-  return id;
+                       .bytes = static_cast<int64_t>(bytes.size())});
+  pool.insert(pool.end(), bytes.begin(), bytes.end());
+  return static_cast<StorageId>(storages_.size() - 1);
 }
 
 StorageId Planner::storageOf(Value v) {
@@ -181,10 +186,11 @@ StorageId Planner::storageOf(Value v) {
   const Op* op = m_.def(r);
   TERCEL_CHECK(op && op->kind == OpKind::constant_, "value %", r.index, " has no memory: ",
                op ? ir::opName(op->kind) : "an argument");
-  return storage_of_[r.index] = constantStorage(r, op->literal());
+  return storage_of_[r.index] = constantStorage(op->literal());
 }
 
 void Planner::touch(StorageId id) {
+  if (storages_[id].part_of != kNoStorage) id = storages_[id].part_of;
   storages_[id].last = std::max(storages_[id].last, time_);
   touched_.push_back(id);
 }
@@ -331,6 +337,14 @@ Status Planner::planCluster(Scope& scope, kernel::Cluster cluster) {
         cluster.may_alias[o] = static_cast<int32_t>(i);
     }
   }
+  addKernelStep(scope, cluster);
+  return Status();
+}
+
+// One slot for each param of the kernel.
+void Planner::addKernelStep(Scope& scope, kernel::Cluster& cluster) {
+  cluster.slices = slicesOf(m_, cluster);
+  cluster.numbers = numbersOf(m_, cluster);
   uint32_t kernel = kernelFor(cluster);
   Step& step = addStep(scope, StepKind::kernel);
   step.target = kernel;
@@ -339,7 +353,29 @@ Status Planner::planCluster(Scope& scope, kernel::Cluster cluster) {
   for (size_t o = 0; o < cluster.outputs.size(); ++o)
     if (cluster.alias[o] < 0)
       step.slots.push_back(slot(storage_of_.at(cluster.outputs[o].index)));
-  return Status();
+  for (Value v : cluster.slices) step.slots.push_back(slot(sliceStorage(v)));
+  if (!cluster.numbers.empty()) step.slots.push_back(slot(numbersStorage(cluster)));
+}
+
+// What follows the slice's first element in the memory of its operand.
+StorageId Planner::sliceStorage(Value slice) {
+  const Op& op = *m_.def(slice);
+  const Shape& whole = m_.shape(op.operand(0));
+  int64_t first = 0;
+  for (size_t d = 0; d < whole.dims.size(); ++d)
+    first = first * whole.dims[d] + op.ints(AttrKey::start_indices)[d];
+  StorageId id = storageOf(op.operand(0));
+  storages_.push_back(storages_[id]);
+  storages_.back().part_of = id;
+  storages_.back().offset = first * static_cast<int64_t>(byteSize(whole.dtype));
+  storages_.back().bytes -= storages_.back().offset;
+  return static_cast<StorageId>(storages_.size() - 1);
+}
+
+StorageId Planner::numbersStorage(const kernel::Cluster& cluster) {
+  std::vector<double> numbers;
+  for (Value v : cluster.numbers) numbers.push_back(m_.def(v)->literal().number(0));
+  return poolStorage(std::as_bytes(std::span(numbers)));
 }
 
 // The output takes the memory of its first operand (which is copied there first where it lives on).
@@ -388,12 +424,7 @@ Status Planner::planInPlace(Scope& scope, kernel::Cluster cluster) {
   });
   cluster.alias.assign(count, -1);
   cluster.may_alias.assign(count, -1);
-  uint32_t kernel = kernelFor(cluster);
-  Step& step = addStep(scope, StepKind::kernel);
-  step.target = kernel;
-  step.name = nameOf(cluster);
-  for (Value v : cluster.inputs) step.slots.push_back(slot(storageOf(v)));
-  for (Value v : cluster.outputs) step.slots.push_back(slot(storage_of_.at(v.index)));
+  addKernelStep(scope, cluster);
   return Status();
 }
 
@@ -422,7 +453,8 @@ void Planner::finish() {
   plan_.program.arena_bytes = assignOffsets(storages_);
   for (program::Slot& slot : plan_.program.slots) {
     const Storage& s = storages_[slot.index];
-    slot = {s.place, s.index, s.offset, s.bytes};
+    int64_t whole_at = s.part_of == kNoStorage ? 0 : storages_[s.part_of].offset;
+    slot = {s.place, s.index, whole_at + s.offset, s.bytes};
     if (s.place == Place::arena || s.place == Place::constant) slot.index = 0;
   }
 }

@@ -51,7 +51,10 @@ class Planner {
 
   ir::Value root(ir::Value v) const;
   StorageId storageOf(ir::Value v);
-  StorageId constantStorage(ir::Value v, const ir::Literal& literal);
+  StorageId constantStorage(const ir::Literal& literal);
+  StorageId sliceStorage(ir::Value slice);
+  StorageId numbersStorage(const kernel::Cluster& cluster);
+  StorageId poolStorage(std::span<const std::byte> bytes);
   StorageId newStorage(ir::Value v);
   bool diesHere(const Scope& scope, ir::Value v) const;
   // Where a value is made: the place wanted for it, else a new one.
@@ -64,6 +67,7 @@ class Planner {
   void reuseInputs(const Scope& scope, kernel::Cluster& cluster);
 
   program::Step& addStep(Scope& scope, program::StepKind kind);
+  void addKernelStep(Scope& scope, kernel::Cluster& cluster);
   uint32_t slot(StorageId id);
   void touch(StorageId id);
   uint32_t kernelFor(const kernel::Cluster& cluster);

@@ -18,6 +18,7 @@ struct Storage {
   int64_t bytes = 0;
   int64_t first = 0;    // step that writes it first
   int64_t last = 0;     // step that reads it last
+  StorageId part_of = kNoStorage;  // of a part: the storage it lies in, where its offset counts from
 };
 
 // Gives each arena storage an offset (64-byte aligned) such that storages whose lives overlap do not;
