@@ -104,3 +104,25 @@ def test_convolutions(tercel, cpu, extent, channels, kernel, stride, padding):
 def test_assert_same_can_fail():
     with pytest.raises(AssertionError):
         assert_same(jnp.float32(1), jnp.float32(1.01))
+
+
+@SETTINGS
+@given(outer=st.integers(1, 40), sizes=st.lists(st.integers(0, 300), min_size=1, max_size=4),
+       last=st.booleans(), kind=st.sampled_from(["float32", "float16", "complex64", "bool", "int8"]))
+def test_pieces_side_by_side(tercel, cpu, outer, sizes, last, kind):
+    parts = [numbers((outer, size) if last else (size, outer), seed).astype(kind)
+             for seed, size in enumerate(sizes)]
+    both(tercel, cpu, lambda *p: jnp.concatenate(p, int(last)), *parts)
+    both(tercel, cpu, lambda *p: jnp.stack([p[0], p[0][::-1], p[0]], -1), *parts)
+
+
+@SETTINGS
+@given(shape=st.tuples(st.integers(4, 40), st.integers(4, 70)),
+       by=st.tuples(st.integers(-50, 50), st.integers(-80, 80)),
+       edges=st.lists(st.tuples(st.integers(-2, 20), st.integers(-2, 20), st.integers(0, 2)),
+                      min_size=2, max_size=2))
+def test_rolls_and_pads(tercel, cpu, shape, by, edges):
+    x = numbers(shape)
+    both(tercel, cpu, lambda v: jnp.roll(v, by, (0, 1)) - v, x)
+    both(tercel, cpu, lambda v: jax.lax.pad(v, 7.0, edges) * 2, x)
+    both(tercel, cpu, lambda v: jnp.diff(v, axis=1, prepend=1.0, append=v[:, :1]), x)

@@ -29,6 +29,12 @@ struct Access {
   bool is_gather = false;
 };
 
+// 0 <= index < extent had to be asked.
+struct Bound {
+  Index index;
+  int64_t extent = 0;
+};
+
 class Emitter {
  public:
   Emitter(Builder& builder, IndexSpace& space, const ir::Module& module, int lanes)
@@ -91,6 +97,7 @@ class Emitter {
 
   bool streaming = false;  // whole aligned vectors go around the caches
   std::vector<Access>* record = nullptr;  // where set, accesses are listed here
+  std::vector<Bound>* bounds = nullptr;   // and what inBounds() asked here
 
  private:
   struct Binding {

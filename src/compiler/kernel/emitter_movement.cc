@@ -27,6 +27,7 @@ Guard Emitter::guardOf(V condition) {
 
 V Emitter::inBounds(const Index& x, int64_t extent) {
   if (space_.lowest(x) >= 0 && space_.highest(x) < extent) return {};
+  if (bounds) bounds->push_back({x, extent});
   space_.noteBareUse(x);
   V value = space_.varies(x) ? space_.emitLanes(x, lanes_) : space_.emitScalar(x);
   return b_.compare(Opcode::icmp, Predicate::ult, value, b_.index(extent));
@@ -97,7 +98,11 @@ Elem Emitter::concatenateFrom(const ir::Op& op, const Indices& indices, size_t i
   Indices mapped = indices;
   mapped[d] = space_.subtract(along, Index(start));
   auto here = [&] { return at(op.operand(i), mapped); };
-  return more ? choose(guardOf(inBounds(mapped[d], size)), anyVaries(indices), here, rest) : here();
+  Guard inside = guardOf(inBounds(mapped[d], size));
+  bool vector = anyVaries(indices);
+  if (more) return choose(inside, vector, here, rest);
+  bool branched = vector && !inside.lanes.valid();  // to here, out of the operands before
+  return branched ? here() : guarded(inside, here);
 }
 
 Index Emitter::elemIndex(const Elem& elem, DType dtype, int64_t extent) {

@@ -1,5 +1,9 @@
 #include "compiler/kernel/tasks.h"
 
+#include <deque>
+
+#include "compiler/kernel/domain_pieces.h"
+
 namespace tercel::kernel {
 namespace {
 
@@ -37,25 +41,25 @@ TaskShape chooseTasks(const LoopPlan& plan, int lanes) {
   return shape;
 }
 
+// The loops over one piece of the domain.
 class ElementLoops {
  public:
-  ElementLoops(Lowering& low, const Dims& domain, const Evaluate& evaluate)
-      : low_(low), domain_(domain), evaluate_(evaluate), b_(low.builder), space_(b_) {}
-
-  void run() {
-    plan_ = planLoops(low_, domain_, evaluate_);
+  ElementLoops(Lowering& low, Piece piece, bool is_whole, const Evaluate& evaluate)
+      : low_(low), piece_(std::move(piece)), is_whole_(is_whole), b_(low.builder), space_(b_) {
+    evaluate_ = [this, &evaluate](Emitter& e, const Indices& at) {
+      Indices domain;
+      for (size_t d = 0; d < at.size(); ++d)
+        domain.push_back(e.space().add(at[d], piece_.start[d]));
+      evaluate(e, domain);
+    };
+    plan_ = planLoops(low_, piece_.extents, evaluate_);
     size_t groups = plan_.groups.size();
     lanes_ = groups == 0 ? 1 : chooseLanes(plan_.groupExtent(groups - 1));
     tasks_ = chooseTasks(plan_, lanes_);
-    low_.forTasks(tasks_.count(), [&](V task) { emitTask(task); });
   }
+  ElementLoops(const ElementLoops&) = delete;
 
- private:
-  int chooseLanes(int64_t extent) const {
-    int lanes = vectorLanes(low_.module, low_.cluster, low_.machine);
-    while (lanes > 1 && lanes / 2 >= extent) lanes /= 2;
-    return lanes;
-  }
+  int64_t tasks() const { return tasks_.count(); }
 
   void emitTask(V task) {
     std::vector<Index> groups;
@@ -66,6 +70,13 @@ class ElementLoops {
       groups.push_back(asLoop(i, outer[groups.size()]));
     if (tasks_.inner_groups == 0) return emitBody(groups, {});
     emitInner(groups, block);
+  }
+
+ private:
+  int chooseLanes(int64_t extent) const {
+    int lanes = vectorLanes(low_.module, low_.cluster, low_.machine);
+    while (lanes > 1 && lanes / 2 >= extent) lanes /= 2;
+    return lanes;
   }
 
   // One value for a task's index, so that what follows sees a plain variable.
@@ -125,16 +136,17 @@ class ElementLoops {
   void emitBody(const std::vector<Index>& groups, Guard guard) {
     Emitter e(b_, space_, low_.module, lanes_);
     low_.bindInputs(e);
-    e.streaming = low_.cluster.nest == Nest::loop && !plan_.groups.empty() &&
+    e.streaming = is_whole_ && low_.cluster.nest == Nest::loop && !plan_.groups.empty() &&
                   streamsOutputs(low_, lanes_, plan_.groupExtent(plan_.groups.size() - 1));
     e.guarded(guard, [&] {
-      evaluate_(e, domainIndices(space_, plan_, domain_.size(), groups));
+      evaluate_(e, domainIndices(space_, plan_, piece_.extents.size(), groups));
     });
   }
 
   Lowering& low_;
-  const Dims& domain_;
-  const Evaluate& evaluate_;
+  Piece piece_;
+  bool is_whole_;
+  Evaluate evaluate_;
   Builder& b_;
   IndexSpace space_;
   LoopPlan plan_;
@@ -145,7 +157,24 @@ class ElementLoops {
 }  // namespace
 
 void emitElementLoops(Lowering& low, const Dims& domain, const Evaluate& evaluate) {
-  ElementLoops(low, domain, evaluate).run();
+  std::vector<Piece> pieces = cutDomain(low, domain, evaluate);
+  std::deque<ElementLoops> loops;
+  int64_t count = 0;
+  for (Piece& piece : pieces) {
+    loops.emplace_back(low, std::move(piece), pieces.size() == 1, evaluate);
+    count += loops.back().tasks();
+  }
+  if (loops.size() == 1) return low.forTasks(count, [&](V task) { loops[0].emitTask(task); });
+  Builder& b = low.builder;
+  low.forTasks(count, [&](V task) {
+    int64_t first = 0;
+    for (ElementLoops& piece : loops) {
+      V own = b.isub(task, b.index(first));
+      V is_own = b.compare(Opcode::icmp, Predicate::ult, own, b.index(piece.tasks()));
+      b.ifThen(is_own, [&] { piece.emitTask(own); });
+      first += piece.tasks();
+    }
+  });
 }
 
 }  // namespace tercel::kernel
