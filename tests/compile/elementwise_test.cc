@@ -1,8 +1,6 @@
 // Every elementwise op on every element type that the IR lets it have.
 #include <gtest/gtest.h>
 
-#include <map>
-
 #include "compile/native.h"
 #include "compile/op_walk.h"
 
@@ -18,7 +16,7 @@ TEST_P(Elementwise, IsWhatTheEvaluatorSays) {
   for (bool complex : {false, true}) {
     std::vector<Use> group;
     for (const Use& use : uses)
-      if (use.is_complex == complex && gapOf(use).empty()) group.push_back(use);
+      if (use.is_complex == complex) group.push_back(use);
     if (group.empty()) continue;
     Numbers numbers = numbersFor(GetParam(), complex);
     Closeness closeness = closenessOf(GetParam(), complex);
@@ -32,21 +30,6 @@ TEST_P(Elementwise, IsWhatTheEvaluatorSays) {
       EXPECT_EQ(error, "") << text;
     }
     EXPECT_GT(failures, 0) << "only together: " << wrong;
-  }
-}
-
-TEST(Gaps, StillThere) {
-  for (ir::OpKind kind : elementwiseOps()) {
-    std::map<std::string_view, bool> seen;  // by reason: whether one use fails
-    for (const Use& use : usesOf(kind)) {
-      std::string_view reason = gapOf(use);
-      if (reason.empty() || seen[reason]) continue;
-      seen[reason] = !nativeError(moduleOf(functionOf({&use, 1})),
-                                  numbersFor(kind, use.is_complex),
-                                  closenessOf(kind, use.is_complex)).empty();
-    }
-    for (auto [reason, fails] : seen)
-      EXPECT_TRUE(fails) << ir::opName(kind) << " passes; gaps.def: " << reason;
   }
 }
 

@@ -20,17 +20,6 @@ constexpr DType kDTypes[] = {
 // More than the widest vector of any type and a tail; less than one; a scalar.
 constexpr std::string_view kShapes[] = {"[5,19]", "[3]", "[]"};
 
-struct Gap {
-  std::string_view op, operand, result;  // dtypes
-  std::string_view reason;
-};
-constexpr Gap kGaps[] = {
-#define GAP(op, operand, result, reason) {#op, operand, result, reason},
-#include "compile/gaps.def"
-};
-
-std::string_view dtypeOf(std::string_view type) { return type.substr(0, type.find('[')); }
-
 bool isValid(const Use& use) {
   auto module = ir::parse(cat("module @use {\n", functionOf({&use, 1}), "\n}\n"));
   return module.ok() && ir::verify(*module).ok();
@@ -129,14 +118,6 @@ std::vector<Use> usesOf(OpKind kind) {
     for (size_t i = 0; i < shapes; ++i) addUses(kind, dtype, kShapes[i], uses);
   }
   return uses;
-}
-
-std::string_view gapOf(const Use& use) {
-  for (const Gap& gap : kGaps)
-    if (use.op == gap.op && dtypeOf(use.operands[0]) == gap.operand &&
-        dtypeOf(use.result) == gap.result)
-      return gap.reason;
-  return "";
 }
 
 std::string functionOf(std::span<const Use> uses) {

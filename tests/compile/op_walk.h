@@ -21,8 +21,6 @@ struct Use {
 // The unary and binary ops, select and clamp.
 std::vector<ir::OpKind> elementwiseOps();
 std::vector<Use> usesOf(ir::OpKind kind);
-// What native code is known to lack, or to differ in: gaps.def's reason, or "".
-std::string_view gapOf(const Use& use);
 // A main that returns the result of each use.
 std::string functionOf(std::span<const Use> uses);
 

@@ -33,7 +33,8 @@ TEST(Convert, ToPredIsNotZero) {
 }
 
 TEST(Convert, ComplexToRealTakesTheRealPart) {
-  expectOp("convert(%0) : pred[2]", {"c64[2] ((1, 2), (0, 1))"}, {"pred[2] (true, false)"});
+  expectOp("convert(%0) : pred[4]", {"c64[4] ((1, 2), (0, 1), (0, -0), (nan, 0))"},
+           {"pred[4] (true, true, false, true)"});
   expectOp("convert(%0) : s32[2]", {"c128[2] ((1.75, 2), (0, 1))"}, {"s32[2] (1, 0)"});
   expectOp("convert(%0) : c64[2]", {"f64[2] (1.5, -0)"}, {"c64[2] ((1.5, 0), (-0, 0))"});
 }

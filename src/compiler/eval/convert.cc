@@ -52,11 +52,13 @@ To convertReal(From x) {
   }
 }
 
-// Complex to anything else takes the real part.
+// Complex to anything else takes the real part, but for pred: whether any part is not zero.
 template <class To, class From>
 To convertElement(From x) {
   if constexpr (kIsComplex<From> && kIsComplex<To>)
     return narrow<To>(x);
+  else if constexpr (kIsComplex<From> && kIsBool<To>)
+    return x != From(0);
   else if constexpr (kIsComplex<From>)
     return convertReal<To>(x.real());
   else if constexpr (kIsComplex<To>)

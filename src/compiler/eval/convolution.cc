@@ -82,7 +82,7 @@ Convolution::Convolution(const Op& op, const Shape& lhs, const Shape& rhs, const
   result_strides = permuted(rowMajorStrides(result.dims), result_order);
 }
 
-// One output element. An output feature belongs to one feature group, which reads a slice of the
+// One output element; padding and holes are zeros, which make NaN of a weight that is not finite. An output feature belongs to one feature group, which reads a slice of the
 // input features, and to one batch group, which reads a slice of the input batch.
 template <class S>
 S convolveAt(const Convolution& c, const std::vector<S>& lhs, const std::vector<S>& rhs,
@@ -98,7 +98,10 @@ S convolveAt(const Convolution& c, const std::vector<S>& lhs, const std::vector<
   S sum{};
   forEachIndex(c.spatial.kernel, [&](const Dims& k) {
     const S* w = weights + tap++ * c.in_features;
-    if (!c.spatial.inputPosition(out_spatial, k, at)) return;
+    if (!c.spatial.inputPosition(out_spatial, k, at)) {
+      for (int64_t i = 0; i < c.in_features; ++i) sum += product(S{}, w[i]);
+      return;
+    }
     const S* x = lhs.data() + (n * input_size + position(at, strides)) * c.lhs_features +
                  feature_group * c.in_features;
     for (int64_t i = 0; i < c.in_features; ++i) sum += product(x[i], w[i]);

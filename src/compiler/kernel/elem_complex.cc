@@ -21,6 +21,8 @@ Elem emitFunction(B&& builder, OpKind kind, const Elem& x, const Elem& y) {
   math::ComplexValue<Plain> z{x.re, x.im}, w{y.re, y.im};
   switch (kind) {
     case OpKind::abs_: return {math::abs(b, z), {}};
+    case OpKind::atan2_: return elemOf(math::atan2(b, z, w));
+    case OpKind::cbrt_: return elemOf(math::cbrt(b, z));
     case OpKind::cosine_: return elemOf(math::cosine(b, z));
     case OpKind::divide_: return elemOf(math::divide(b, z, w));
     case OpKind::exponential_: return elemOf(math::exponential(b, z));
@@ -50,16 +52,19 @@ Elem emitCompare(Builder& b, const ir::Op& op, const Elem& x, const Elem& y) {
           {}};
 }
 
-bool hasFunction(OpKind kind) {
-  switch (kind) {
-    case OpKind::abs_: case OpKind::cosine_: case OpKind::divide_: case OpKind::exponential_:
-    case OpKind::exponential_minus_one_: case OpKind::log_: case OpKind::log_plus_one_:
-    case OpKind::logistic_: case OpKind::multiply_: case OpKind::power_: case OpKind::rsqrt_:
-    case OpKind::sign_: case OpKind::sine_: case OpKind::sqrt_: case OpKind::tan_:
-    case OpKind::tanh_:
-      return true;
-    default: return false;
-  }
+// By the real part, then by the imaginary one.
+V emitLess(Builder& b, const Elem& x, const Elem& y) {
+  V tie = b.binary(Opcode::and_, b.compare(Opcode::fcmp, Predicate::oeq, x.re, y.re),
+                   b.compare(Opcode::fcmp, Predicate::olt, x.im, y.im));
+  return b.binary(Opcode::or_, b.compare(Opcode::fcmp, Predicate::olt, x.re, y.re), tie);
+}
+
+Elem emitMaximum(Builder& b, const Elem& x, const Elem& y) {
+  return elemSelect(b, emitLess(b, y, x), x, y);
+}
+
+Elem emitMinimum(Builder& b, const Elem& x, const Elem& y) {
+  return elemSelect(b, emitLess(b, x, y), x, y);
 }
 
 }  // namespace
@@ -74,9 +79,11 @@ Elem emitComplex(Builder& b, const ir::Op& op, DType in, DType, std::span<const 
     case OpKind::subtract_:
       return {b.binary(Opcode::fsub, x.re, y.re), b.binary(Opcode::fsub, x.im, y.im)};
     case OpKind::compare_: return emitCompare(b, op, x, y);
+    case OpKind::maximum_: return emitMaximum(b, x, y);
+    case OpKind::minimum_: return emitMinimum(b, x, y);
+    case OpKind::clamp_: return emitMinimum(b, args[2], emitMaximum(b, x, y));
     default: break;
   }
-  TERCEL_CHECK(hasFunction(op.kind), ir::opName(op.kind), " of complex numbers");
   uint16_t lanes = b.type(x.re).lanes;
   if (y.re.valid()) lanes = std::max(lanes, b.type(y.re).lanes);
   x = elemWiden(b, x, lanes);

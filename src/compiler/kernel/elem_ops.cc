@@ -151,39 +151,57 @@ V emitRoundAwayFromZero(Builder& b, V x) {
   return copySign(b, b.select(half, next, whole), x);
 }
 
-// Rounds to a float format of fewer bits, kept in the wider one. Values too small for the format's
-// exponent become zero of their sign, too large ones infinity.
-V emitReducePrecision(Builder& b, const ir::Op& op, V x) {
-  bool wide = b.type(x).scalar == Scalar::f64;
-  int mantissa = wide ? 52 : 23, exponent = wide ? 11 : 8;
-  int64_t want_mantissa = op.integer(AttrKey::mantissa_bits);
-  int64_t want_exponent = op.integer(AttrKey::exponent_bits);
-  Scalar i = wide ? Scalar::i64 : Scalar::i32;
-  V bits = b.cast(Opcode::bitcast, x, i);
+struct FloatFormat {
+  Scalar stored, bits;
+  int exponent, mantissa;
+};
+
+// bf16 is held in f32, whose upper half it is.
+FloatFormat formatOf(DType dtype) {
+  if (dtype == DType::f16) return {Scalar::f16, Scalar::i16, 5, 10};
+  if (dtype == DType::f64) return {Scalar::f64, Scalar::i64, 11, 52};
+  return {Scalar::f32, Scalar::i32, 8, 23};
+}
+
+// To the nearest multiple of 2^drop, ties to the even one.
+V roundBits(Builder& b, V bits, int64_t drop) {
   Type type = b.type(bits);
-  if (want_mantissa < mantissa) {
-    int64_t drop = mantissa - want_mantissa;
-    V last = b.binary(Opcode::and_, b.binary(Opcode::lshr, bits, b.integer(type, drop)),
-                      b.integer(type, 1));
-    V bias = b.iadd(last, b.integer(type, (int64_t{1} << (drop - 1)) - 1));
-    bits = b.binary(Opcode::and_, b.iadd(bits, bias), b.integer(type, -(int64_t{1} << drop)));
-  }
-  uint64_t sign_bit = uint64_t{1} << (mantissa + exponent);
+  V last = b.binary(Opcode::and_, b.binary(Opcode::lshr, bits, b.integer(type, drop)),
+                    b.integer(type, 1));
+  V bias = b.iadd(last, b.integer(type, (int64_t{1} << (drop - 1)) - 1));
+  return b.binary(Opcode::and_, b.iadd(bits, bias), b.integer(type, -(int64_t{1} << drop)));
+}
+
+// Values too small for normal numbers of `want` exponent bits become zero of their sign, too large
+// ones infinity.
+V cutExponent(Builder& b, V bits, const FloatFormat& format, int64_t want) {
+  Type type = b.type(bits);
+  uint64_t sign_bit = uint64_t{1} << (format.mantissa + format.exponent);
+  int64_t bias = (int64_t{1} << (format.exponent - 1)) - 1;
+  int64_t want_bias = (int64_t{1} << (want - 1)) - 1;
+  auto field = [&](int64_t exponent) {
+    return b.constant(type, static_cast<uint64_t>(exponent) << format.mantissa);
+  };
   V sign = b.binary(Opcode::and_, bits, b.constant(type, sign_bit));
-  if (want_exponent < exponent) {
-    int64_t bias = (int64_t{1} << (exponent - 1)) - 1;
-    int64_t want_bias = (int64_t{1} << (want_exponent - 1)) - 1;
-    V magnitude = b.binary(Opcode::and_, bits, b.constant(type, sign_bit - 1));
-    // The exponent fields strictly between these are representable.
-    V largest = b.constant(type, static_cast<uint64_t>(bias + want_bias + 1) << mantissa);
-    V smallest = b.constant(type, static_cast<uint64_t>(bias - want_bias + 1) << mantissa);
-    V infinity = b.binary(Opcode::or_, sign,
-                          b.constant(type, ((uint64_t{1} << exponent) - 1) << mantissa));
-    V too_large = b.compare(Opcode::icmp, Predicate::uge, magnitude, largest);
-    V too_small = b.compare(Opcode::icmp, Predicate::ult, magnitude, smallest);
-    bits = b.select(too_large, infinity, b.select(too_small, sign, bits));
-  }
-  V result = b.cast(Opcode::bitcast, bits, b.type(x).scalar);
+  V magnitude = b.binary(Opcode::and_, bits, b.constant(type, sign_bit - 1));
+  V infinity = b.binary(Opcode::or_, sign, field((int64_t{1} << format.exponent) - 1));
+  V too_large = b.compare(Opcode::icmp, Predicate::uge, magnitude, field(bias + want_bias + 1));
+  V too_small = b.compare(Opcode::icmp, Predicate::ult, magnitude, field(bias - want_bias + 1));
+  return b.select(too_large, infinity, b.select(too_small, sign, bits));
+}
+
+// Rounds to a float format of fewer bits, kept in its own one.
+V emitReducePrecision(Builder& b, const ir::Op& op, DType in, V x) {
+  FloatFormat format = formatOf(in);
+  Scalar held = b.type(x).scalar;
+  int64_t mantissa = op.integer(AttrKey::mantissa_bits);
+  int64_t exponent = op.integer(AttrKey::exponent_bits);
+  V stored = format.stored == held ? x : b.cast(Opcode::fptrunc, x, format.stored);
+  V bits = b.cast(Opcode::bitcast, stored, format.bits);
+  if (mantissa < format.mantissa) bits = roundBits(b, bits, format.mantissa - mantissa);
+  if (exponent < format.exponent) bits = cutExponent(b, bits, format, exponent);
+  V result = b.cast(Opcode::bitcast, bits, format.stored);
+  if (format.stored != held) result = b.cast(Opcode::fpext, result, held);
   return b.select(isNan(b, x), x, result);
 }
 
@@ -251,7 +269,7 @@ V emitReal(Builder& b, const ir::Op& op, DType in, std::span<const Elem> args) {
     case OpKind::not_: return b.binary(Opcode::xor_, x, b.integer(b.type(x), -1));
     case OpKind::popcnt_: return b.unary(Opcode::popcnt, x);
     case OpKind::real_: return x;
-    case OpKind::reduce_precision_: return emitReducePrecision(b, op, x);
+    case OpKind::reduce_precision_: return emitReducePrecision(b, op, in, x);
     case OpKind::round_nearest_afz_: return emitRoundAwayFromZero(b, x);
     case OpKind::round_nearest_even_: return b.unary(Opcode::round_even, x);
     case OpKind::shift_left_: case OpKind::shift_right_arithmetic_:

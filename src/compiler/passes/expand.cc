@@ -1,9 +1,9 @@
 // Ops in the form that kernels are generated for: a convolution's input is not dilated, and
-// a product with a vector is a row-wise sum; random bits are arithmetic.
+// a product with a vector is a row-wise sum; random bits are arithmetic; complex numbers of one width
+// become those of another by way of their parts.
 #include <algorithm>
 
 #include "compiler/passes/expand_random.h"
-#include "compiler/passes/monoid.h"
 #include "compiler/passes/passes.h"
 #include "compiler/passes/rewriter.h"
 #include "compiler/passes/rules.h"
@@ -25,6 +25,8 @@ class Expand : public Rewriter {
  private:
   bool visit(OpId id) override {
     switch (op(id).kind) {
+      case OpKind::bitcast_convert_:
+        return regroupParts(id);
       case OpKind::convolution_:
         return padConvolution(id);
       case OpKind::dot_general_:
@@ -41,6 +43,39 @@ class Expand : public Rewriter {
     Value by = canonicalForm(*this, op(id));
     if (by.valid()) replace(op(id).result(), by);
     return by.valid();
+  }
+
+  // c64[..., 2] is c128[...]: the parts are a list of real numbers, whose bits are regrouped.
+  bool regroupParts(OpId id) {
+    const Op o = op(id);
+    const Shape from = shape(o.operand(0)), to = shape(o.result());
+    if (!isComplex(from.dtype) || from.dtype == to.dtype) return canonicalised(id);
+    Value numbers = emit(OpKind::bitcast_convert_, {partsOf(o.operand(0))}, partsShape(to));
+    auto part = [&](int64_t which) {
+      Ints start(to.dims.size(), 0), limit(to.dims.begin(), to.dims.end());
+      start.push_back(which);
+      limit.push_back(which + 1);
+      return reshape(slice(numbers, start, limit, Ints(limit.size(), 1)), to.dims);
+    };
+    replace(o.result(), emit(OpKind::complex_, {part(0), part(1)}, to));
+    return true;
+  }
+
+  static Shape partsShape(const Shape& complex) {
+    Shape parts{realPart(complex.dtype), complex.dims};
+    parts.dims.push_back(2);
+    return parts;
+  }
+
+  Value partsOf(Value complex) {
+    const Shape parts = partsShape(shape(complex));
+    Dims single = parts.dims;
+    single.back() = 1;
+    auto part = [&](OpKind kind) {
+      return reshape(emit(kind, {complex}, Shape{parts.dtype, shape(complex).dims}), single);
+    };
+    return emit(OpKind::concatenate_, {part(OpKind::real_), part(OpKind::imag_)}, parts,
+                {{AttrKey::dimension, parts.rank() - 1}});
   }
 
   // Input dilation, with the padding, becomes a pad of the input.
@@ -174,54 +209,6 @@ class Expand : public Rewriter {
     m.op(id).regions.push_back(body);
     place(id);
     return m.op(id).result();
-  }
-
-  // Where few elements are left of many, the first reduced dimension is cut in parts that can be
-  // added up side by side. The cut depends on the shape alone.
-  bool splitReduce(OpId id) {
-    const Op o = op(id);
-    if (o.operands.size() != 2) return false;
-    const Shape in = shape(o.operand(0)), out = shape(o.result());
-    const Ints reduced = o.ints(AttrKey::dimensions);
-    constexpr int64_t kLarge = 1 << 17, kFew = 2048;
-    if (in.elements() < kLarge || out.elements() > kFew || reduced.empty()) return false;
-    bool rows = reduced.back() == in.rank() - 1;
-    if (rows && out.elements() >= 16) return false;  // rows enough to share out
-    auto kind = reducerKind(module(), o.regions[0]);
-    if (!kind || !repeatable(*kind, o.operand(1)) || in.dtype == DType::f16 ||
-        in.dtype == DType::bf16 || isComplex(in.dtype))
-      return false;
-    size_t d = static_cast<size_t>(*std::ranges::min_element(reduced));
-    int64_t parts = partsOf(in.dims[d]);
-    if (parts == 0) return false;
-    Dims cut = in.dims;
-    cut[d] /= parts;
-    cut.insert(d, parts);
-    Ints within;
-    for (int64_t r : reduced) within.push_back(r + 1);
-    Value partial = reduceBy(*kind, reshape(o.operand(0), cut), o.operand(1), within);
-    replace(o.result(), reduceBy(*kind, partial, o.operand(1), {static_cast<int64_t>(d)}));
-    return true;
-  }
-
-  // A divisor of the extent that gives every core some parts; 0 where there is none.
-  static int64_t partsOf(int64_t extent) {
-    for (int64_t parts = 64; parts >= 8; --parts)
-      if (extent % parts == 0 && extent > parts) return parts;
-    return 0;
-  }
-
-  // Whether the init value may enter more than once.
-  bool repeatable(OpKind kind, Value init) const {
-    const Op* constant = def(init, OpKind::constant_);
-    if (!constant) return false;
-    switch (kind) {
-      case OpKind::maximum_: case OpKind::minimum_: case OpKind::and_: case OpKind::or_:
-        return true;
-      case OpKind::add_: return constant->literal().number(0) == 0;
-      case OpKind::multiply_: return constant->literal().number(0) == 1;
-      default: return false;
-    }
   }
 };
 

@@ -1,5 +1,6 @@
 #include <unordered_map>
 
+#include "compiler/ir/infer.h"
 #include "compiler/passes/clone.h"
 #include "compiler/passes/passes.h"
 #include "compiler/passes/rewriter.h"
@@ -126,7 +127,8 @@ class Inliner : public Rewriter {
     if (opClass(kind) != OpClass::unary || kind == OpKind::convert_) return false;
     const Op& from = op(id);
     if (from.operands.size() != 1 || from.results.size() != 1) return false;
-    if (!(module().type(from.operand(0)) == module().type(from.result()))) return false;
+    auto types = inferTypes(module(), kind, from.operands, {}, {}, {});
+    if (!types.ok() || !((*types)[0] == module().type(from.result()))) return false;
     Value by = unary(kind, from.operand(0));
     replace(from.result(), by);
     return true;

@@ -105,7 +105,7 @@ Status Planner::planRegion(Scope& scope) {
     const ir::Region& body = m_.region(scope.region);
     std::vector<std::pair<StorageId, StorageId>> moves;
     StorageId first = 0;
-    while (storages_[first].place != Place::result && first + 1 < storages_.size()) ++first;
+    while (first < storages_.size() && storages_[first].place != Place::result) ++first;
     for (size_t i = 0; i < body.results.size(); ++i)
       if (!m_.type(body.results[i]).is_token)
         moves.emplace_back(storageOf(body.results[i]), first + static_cast<StorageId>(i));

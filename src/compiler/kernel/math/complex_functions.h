@@ -1,5 +1,5 @@
-// Complex exponential, exponential_minus_one, log, log_plus_one, logistic, power, sine, cosine,
-// tan, tanh; special values as C99's annex G has them where it says.
+// Complex atan2, cbrt, exponential, exponential_minus_one, log, log_plus_one, logistic, power,
+// sine, cosine, tan, tanh; special values as C99's annex G has them where it says.
 #pragma once
 #include "compiler/kernel/math/complex.h"
 #include "compiler/kernel/math/hyperbolic.h"
@@ -163,12 +163,28 @@ Complex<B> pow(Complex<B> z, Complex<B> w) {
   return {select(one, 1.0, select(zero, 0.0, p.re)), select(one | zero, 0.0, p.im)};
 }
 
+template <class B>
+Complex<B> cbrt(Complex<B> z) {
+  Complex<B> l = log(z);
+  return exp(Complex<B>(l.re / 3.0, l.im / 3.0));  // log 0 is -infinity: 0
+}
+
+// -i log((x + i y) / sqrt(x^2 + y^2))
+template <class B>
+Complex<B> atan2(Complex<B> y, Complex<B> x) {
+  Complex<B> x2 = multiply(x, x), y2 = multiply(y, y);
+  Complex<B> norm = sqrt(Complex<B>(x2.re + y2.re, x2.im + y2.im));
+  Complex<B> l = log(divide(Complex<B>(x.re - y.im, x.im + y.re), norm));
+  return {l.im, -l.re};
+}
+
 #define TERCEL_COMPLEX_FUNCTION(name, formula)        \
   template <MathBuilder B>                            \
   ComplexValue<B> name(B& b, ComplexValue<B> value) { \
     Complex<B> z(b, value);                           \
     return formula;                                   \
   }
+TERCEL_COMPLEX_FUNCTION(cbrt, cbrt(z))
 TERCEL_COMPLEX_FUNCTION(exponential, exp(z))
 TERCEL_COMPLEX_FUNCTION(exponential_minus_one, expm1(z))
 TERCEL_COMPLEX_FUNCTION(log, log(z))
@@ -179,6 +195,11 @@ TERCEL_COMPLEX_FUNCTION(tan, tan(z))
 TERCEL_COMPLEX_FUNCTION(tanh, tanh(z))
 TERCEL_COMPLEX_FUNCTION(logistic, logistic(z))
 #undef TERCEL_COMPLEX_FUNCTION
+
+template <MathBuilder B>
+ComplexValue<B> atan2(B& b, ComplexValue<B> y, ComplexValue<B> x) {
+  return atan2(Complex<B>(b, y), Complex<B>(b, x));
+}
 
 template <MathBuilder B>
 ComplexValue<B> power(B& b, ComplexValue<B> z, ComplexValue<B> w) {
