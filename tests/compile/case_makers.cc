@@ -68,15 +68,20 @@ std::string dotText(std::string_view dtype, std::string_view out, const Product&
     batching = cat("lhs_batching_dimensions = [", at, "], rhs_batching_dimensions = [0], ");
   }
   std::string type = cat(out, list(result));
+  bool plain = layout == 1 || layout == 2;  // no epilogue
   return cat("func @main(%a: ", dtype, list(lhs), ", %b: ", dtype, list(rhs), ", %c: ", type,
              ") -> (", type, ") {\n  %d = dot_general(%a, %b) {", batching,
              "lhs_contracting_dimensions = [", lhs_contract, "], rhs_contracting_dimensions = [",
-             rhs_contract, "]} : ", type, "\n  %r = add(%d, %c) : ", type, "\n  return %r\n}");
+             rhs_contract, "]} : ", type, "\n  %r = add(%d, %c) : ", type, "\n  return ",
+             plain ? "%d" : "%r", "\n}");
 }
 
 constexpr Product kProducts[] = {
     {0, 1, 1, 1}, {0, 7, 37, 19}, {0, 1, 33, 17}, {0, 33, 1, 17}, {0, 5, 18, 1},
     {2, 5, 19, 7}, {3, 1, 16, 4}, {0, 40, 70, 65}, {0, 3, 4, 0},
+    // Few columns or rows; tiles and panels that overlap; several tasks.
+    {0, 50, 3, 70}, {0, 9, 7, 101}, {0, 3, 50, 64}, {2, 20, 5, 40}, {0, 77, 83, 40},
+    {0, 203, 150, 120},
 };
 
 }  // namespace
@@ -107,7 +112,7 @@ std::vector<Case> dotCases() {
       {"bf16", "f32"}, {"bf16", "bf16"}, {"f16", "f16"}, {"f64", "f64"}, {"s8", "s32"},
       {"s32", "s32"},  {"u8", "u8"},     {"c64", "c64"}, {"c128", "c128"}, {"pred", "pred"}};
   for (auto [dtype, out] : kOthers)
-    for (size_t i : {1, 2, 5}) addCase(dtype, out, i, static_cast<int>(i) % 4);
+    for (size_t i : {1, 2, 5, 9, 11, 13}) addCase(dtype, out, i, static_cast<int>(i) % 4);
   return cases;
 }
 

@@ -1,0 +1,126 @@
+// Tiles whose vectors lie along the sum: for products with few rows or columns, where both sides are
+// read as they lie and no vector would be filled otherwise. The lanes are added up at the end.
+#include <algorithm>
+
+#include "compiler/kernel/contract_nest.h"
+
+namespace tercel::kernel {
+namespace {
+
+std::vector<int16_t> halves(int segments, int width, int lanes, bool second, bool both) {
+  std::vector<int16_t> list;
+  for (int source = 0; source < (both ? 2 : 1); ++source)
+    for (int segment = 0; segment < segments; ++segment)
+      for (int i = 0; i < width / 2; ++i)
+        list.push_back(
+            static_cast<int16_t>(source * lanes + segment * width + (second ? width / 2 : 0) + i));
+  return list;
+}
+
+V added(Builder& b, V x, V y) {
+  return isFloat(b.type(x).scalar) ? b.fadd(x, y) : b.iadd(x, y);
+}
+
+// Lane i of the result is the sum of all lanes of lines[i]; as many lines as a power of two, at most
+// one for each lane. Vectors hold segments of partial sums: each step joins two vectors, or a vector
+// with itself, and halves the segments.
+V sumOfLanes(Builder& b, std::vector<V> lines) {
+  int segments = 1, width = b.type(lines[0]).lanes;
+  for (; width > 1; width /= 2) {
+    bool join = lines.size() > 1;
+    int lanes = segments * width;
+    auto low = halves(segments, width, lanes, false, join);
+    auto high = halves(segments, width, lanes, true, join);
+    std::vector<V> next;
+    for (size_t i = 0; i < lines.size(); i += join ? 2 : 1) {
+      V x = lines[i], y = lines[join ? i + 1 : i];
+      next.push_back(added(b, b.shuffle(x, y, low), b.shuffle(x, y, high)));
+    }
+    if (join) segments *= 2;
+    lines = std::move(next);
+  }
+  return lines[0];
+}
+
+}  // namespace
+
+// [panel][column][k] of the n side, where it does not lie so.
+void ContractNest::packAlong(const Groups& groups, V first, V last) {
+  Emitter e = emitter(1);
+  overGroups(e, k_groups_, 0, groups, Index(0), [&](const Groups& at, const Index& k) {
+    b_.forLoop(first, last, 1, [&](V panel) {
+      V column = startOf(panel, tiling_.panel(), n_);
+      V to = b_.iadd(space_.emitScalar(k),
+                     b_.imul(b_.isub(panel, first), b_.index(tiling_.panel() * k_)));
+      for (int64_t j = 0; j < std::min(tiling_.panel(), n_); ++j)
+        e.scope([&] {
+          V x = operandAt(e, n_operand_, with(at, n_group_, columnAt(column, j)));
+          b_.store(n_scratch_, to, x, j * k_);
+        });
+    });
+  });
+}
+
+// Column j of a panel; where there are fewer, the last one again, which is not stored.
+Index ContractNest::columnAt(V column, int64_t j) {
+  if (n_ < tiling_.panel()) return Index(std::min(j, n_ - 1));
+  return space_.add(space_.loop(column, n_ - tiling_.panel() + 1), Index(j));
+}
+
+// A vector for each row of the tile.
+ContractNest::Sums ContractNest::sumsAlong(const Tile& tile) {
+  int lanes = sumLanes(low_.machine, byteSize(sum_));
+  int64_t columns = tiling_.panel();
+  Emitter e = emitter(lanes);
+  Sums sums;
+  for (int64_t i = 0; i < tiling_.rows * columns; ++i)
+    sums.push_back(b_.constant({sum_, static_cast<uint16_t>(lanes)}, 0));
+  sums = b_.forLoop(b_.index(0), b_.index(k_), lanes, {sums.begin(), sums.end()},
+                    [&](V k, std::span<const V> now) {
+    return e.scope([&] { return stepAlong(e, tile, k, now); });
+  });
+  V all = sumOfLanes(b_, {sums.begin(), sums.end()});
+  Sums rows;
+  for (int64_t i = 0; i < tiling_.rows; ++i) {
+    std::vector<int16_t> list;
+    for (int64_t j = 0; j < columns; ++j) list.push_back(static_cast<int16_t>(i * columns + j));
+    rows.push_back(columns > 1 ? b_.shuffle(all, all, list) : b_.extract(all, static_cast<int>(i)));
+  }
+  return rows;
+}
+
+ContractNest::Sums ContractNest::stepAlong(Emitter& e, const Tile& tile, V k,
+                                           std::span<const V> sums) {
+  Type ids{Scalar::i32, static_cast<uint16_t>(e.lanes())};
+  Index along = space_.loop(k, k_, true);
+  Guard guard;
+  if (k_ % e.lanes()) {
+    V left = b_.cast(Opcode::itrunc, b_.isub(b_.index(k_), k), Scalar::i32);
+    guard.lanes = b_.compare(Opcode::icmp, Predicate::slt, b_.laneIds(ids), left);
+  }
+  auto packed = [&](BufferId scratch, V slot, int64_t offset) {
+    V at = b_.iadd(slot, k);
+    return guard.lanes.valid() ? b_.loadMasked(scratch, at, guard.lanes, offset)
+                               : b_.load(scratch, at, e.lanes(), offset);
+  };
+  Groups groups = with(tile.groups, innerSum(), along);
+  return e.guarded(guard, [&] {
+    std::vector<V> columns;
+    for (int64_t j = 0; j < tiling_.panel(); ++j)
+      columns.push_back(
+          tiling_.pack_n
+              ? packed(n_scratch_, b_.imul(tile.n_slot, b_.index(tiling_.panel() * k_)),
+                       std::min(j, n_ - 1) * k_)
+              : operandAt(e, n_operand_, with(groups, n_group_, columnAt(tile.column, j))));
+    Sums next;
+    for (int64_t i = 0; i < tiling_.rows; ++i) {
+      Index row = space_.add(rowIndex(tile.row), Index(i));
+      V a = tiling_.pack_m ? packed(m_scratch_, b_.index(0), i * m_pitch_)
+                           : operandAt(e, 1 - n_operand_, with(groups, m_group_, row));
+      for (V c : columns) next.push_back(multiplyAdd(e, a, c, sums[next.size()]));
+    }
+    return next;
+  });
+}
+
+}  // namespace tercel::kernel

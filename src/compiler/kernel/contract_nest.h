@@ -1,0 +1,111 @@
+// dot_general and convolution with their epilogue, by register tiles.
+//
+// The output's innermost dimension is vectorised: the operand that varies along it (the n side) is
+// loaded as vectors, the other one (the m side) as scalars, each used for a whole tile of rows x
+// vectors whose sums stay in registers over the loop of k. Panels of the n side, and tiles of the m
+// side, are copied to scratch memory first where their own layout would make that loop slow (Goto and
+// van de Geijn, "Anatomy of high-performance matrix multiplication").
+#pragma once
+#include "compiler/kernel/contract_tiling.h"
+#include "compiler/kernel/contraction.h"
+#include "compiler/kernel/nest.h"
+
+namespace tercel::kernel {
+
+class ContractNest {
+ public:
+  ContractNest(Lowering& low, const ir::Op& op);
+
+  // False where the plain loop nest is the better one.
+  bool suits();
+  void run();
+
+ private:
+  static constexpr size_t kNone = ~size_t{0};
+  using Groups = std::vector<Index>;
+
+  // nest_contract.cc: what the loops index, and the tasks.
+  void probeAll(Emitter& e, const Indices& domain);
+  bool classify();
+  ContractSide side(size_t operand, size_t own_group) const;
+  ContractSizes sizes() const;
+  bool hasEpilogue() const;
+  void addScratch();
+  void emitTask(V task);
+  void emitAcross(const Groups& groups, V tile_first, V tile_last, V first, V last);
+  void emitPanels(const Groups& groups, V row, V m_slot, V first, V last);
+  Groups taskGroups(const Indices& outer);
+  int64_t strideOf(size_t operand, size_t group) const;
+  int64_t extent(size_t group) const { return group == kNone ? 1 : plan_.groupExtent(group); }
+  size_t innerSum() const { return k_groups_.empty() ? kNone : k_groups_.back(); }
+  std::vector<size_t> outerSums() const;
+  V startOf(V index, int64_t size, int64_t whole);
+
+  // contract_pack.cc
+  void packN(const Groups& groups, V first, V last);
+  void packTurned(const Groups& groups, V column, V base);
+  V inMemory(V in_panel);
+  void turnSquare(Emitter& e, const Groups& groups, V column, V k, V to);
+  void packM(const Groups& groups, V row);
+  void packAcross(const Groups& groups, V row);
+  using GroupBody = std::function<void(const Groups&, const Index&)>;
+  void overGroups(Emitter& e, const std::vector<size_t>& list, size_t at, Groups groups, Index linear,
+                  const GroupBody& body);
+  Groups with(Groups groups, size_t group, const Index& index) const;
+
+  // contract_tile.cc
+  struct Tile {
+    Groups groups;
+    V row, m_slot, column, n_slot;
+  };
+  using Sums = Builder::Values;
+  void emitTile(const Tile& tile);
+  Sums sumsAcross(const Tile& tile);
+  V multiplyAdd(Emitter& e, V a, V b, V sum);
+  Sums overK(Emitter& e, const Tile& tile, size_t at, Groups groups, Index linear, const Sums& sums);
+  Sums step(Emitter& e, const Tile& tile, const Groups& groups, const Index& k, const Sums& sums);
+  V nVector(Emitter& e, const Tile& tile, const Groups& groups, const Index& k, int v);
+  V mScalar(Emitter& e, const Tile& tile, const Groups& groups, const Index& k, int64_t i);
+  void storeDirectly(const Tile& tile, const Sums& sums);
+  void storeStaged(const Tile& tile, const Sums& sums);
+  void storeVector(Emitter& e, const Tile& tile, const Index& row, int v, V sum);
+  void storeOutputs(Emitter& e, const Indices& out);
+
+  // contract_along.cc
+  void packAlong(const Groups& groups, V first, V last);
+  Index columnAt(V column, int64_t j);
+  Sums sumsAlong(const Tile& tile);
+  Sums stepAlong(Emitter& e, const Tile& tile, V k, std::span<const V> sums);
+
+  // Elements of the operands.
+  Emitter emitter(int lanes);
+  V operandAt(Emitter& e, size_t operand, const Groups& groups);
+  Elem lhsAt(Emitter& e, const Indices& out, const Indices& k);
+  Index rowIndex(V row);
+  Index columnIndex(V column, int v);
+  int64_t columnOffset(int v) const;  // of a vector in its panel
+  Guard columnGuard();
+
+  const ir::Module& m_;
+  Lowering& low_;
+  const ir::Op& op_;
+  Builder& b_;
+  IndexSpace space_;
+  Contraction contraction_;
+  LoopPlan plan_;
+  Dims domain_;      // the output's dimensions, then the sum's
+  size_t rank_ = 0;  // of the output
+  size_t access_[2] = {0, 0};  // of the operands, in the plan
+  size_t n_operand_ = 1;
+  size_t n_group_ = 0, m_group_ = kNone;
+  std::vector<size_t> k_groups_, task_groups_;
+  Dims task_extents_;
+  int64_t n_ = 1, m_extent_ = 1, k_ = 1;
+  ContractTiling tiling_;
+  Scalar sum_;
+  bool staged_ = false;  // sums go through memory to a loop of the epilogue
+  int64_t m_pitch_ = 0;  // of a packed row, or of a tile where packed across
+  BufferId n_scratch_ = 0, m_scratch_ = 0, tile_scratch_ = 0;
+};
+
+}  // namespace tercel::kernel

@@ -1,0 +1,143 @@
+#include "compiler/kernel/contract_tiling.h"
+
+#include <algorithm>
+#include <cmath>
+
+namespace tercel::kernel {
+namespace {
+
+int64_t ceilDiv(int64_t a, int64_t b) { return (a + b - 1) / b; }
+
+constexpr int64_t kMostRows = 14;  // more than the L1 cache has ways costs more than it saves
+constexpr int kMostVectors = 8;
+constexpr int64_t kAcrossRows = 8;  // a whole vector, that needs no mask
+
+// Cycles of all tiles for one step of the sum: two multiply-adds or two loads a cycle, and no fewer
+// than it takes to add to one sum again.
+double stepCost(const ContractSizes& s, int lanes, int64_t rows, int64_t vectors) {
+  double sums = static_cast<double>(rows * vectors), loads = static_cast<double>(rows + vectors);
+  double tile = std::max({sums / 2, loads / 2, 4.0}) + 0.05 * loads + 0.3;
+  double tiles = static_cast<double>(ceilDiv(s.m, rows) * ceilDiv(s.n, vectors * lanes));
+  return tile * tiles;
+}
+
+// The m side lies along its rows, far from one k to the next, and is read several times.
+bool suitsAcross(const ContractSizes& s, const Machine& machine) {
+  const ContractSide& m = s.m_side;
+  return m.own_stride == 1 && std::abs(m.sum_stride) * m.bytes >= 256 && !m.padded &&
+         s.m >= kAcrossRows && s.k >= 16 && s.n >= 4 * sumLanes(machine, s.sum_bytes);
+}
+
+void chooseTile(const ContractSizes& s, const Machine& machine, ContractTiling& t) {
+  t.lanes = sumLanes(machine, s.sum_bytes);
+  while (t.lanes > 1 && t.lanes / 2 >= s.n) t.lanes /= 2;
+  int registers = machine.vector_bytes == 64 ? 28 : 14;  // for sums and the vectors of a step
+  int64_t row_step = t.across ? kAcrossRows : 1, most_rows = t.across ? kAcrossRows : kMostRows;
+  double best = 1e300;
+  for (int vectors = 1; vectors <= std::min<int64_t>(kMostVectors, ceilDiv(s.n, t.lanes)); ++vectors)
+    for (int64_t rows = row_step; rows <= std::min(most_rows, s.m); ++rows) {
+      if ((rows + 1) * vectors > registers) break;
+      double cost = stepCost(s, t.lanes, rows, vectors);
+      if (cost >= best) continue;
+      best = cost;
+      t.rows = rows;
+      t.vectors = vectors;
+    }
+}
+
+// Few columns, or few rows of what would have to be turned: whole vectors are found only along k.
+bool suitsAlong(const ContractSizes& s, const Machine& machine) {
+  const ContractSide &m = s.m_side, &n = s.n_side;
+  constexpr int64_t kFew = 8;
+  if (s.inner_k != s.k || s.k < 2 * sumLanes(machine, s.sum_bytes) || m.padded || n.padded)
+    return false;
+  bool few_columns = s.n <= kFew && s.m >= kFew && m.sum_stride == 1;
+  bool few_rows = s.m <= kFew && n.sum_stride == 1 && n.own_stride != 1;
+  return few_columns || few_rows;
+}
+
+// Powers of two of rows and columns, whose sums of lanes fit one vector.
+void chooseAlong(const ContractSizes& s, const Machine& machine, ContractTiling& t) {
+  int64_t room = sumLanes(machine, s.sum_bytes), most_columns = s.m < 4 ? 8 : 4;
+  t.along_k = true;
+  t.vectors = t.lanes = 1;
+  t.rows = 1;
+  while (t.lanes < s.n && t.lanes < most_columns && t.lanes < room) t.lanes *= 2;
+  while (2 * t.rows <= s.m && 2 * t.rows * t.lanes <= room && t.rows < 8) t.rows *= 2;
+  t.pack_n = s.n_side.sum_stride != 1;
+  t.pack_m = s.m_side.sum_stride != 1;
+}
+
+void choosePacking(const ContractSizes& s, ContractTiling& t) {
+  const ContractSide &m = s.m_side, &n = s.n_side;
+  int64_t tiles = ceilDiv(s.m, t.rows), panels = ceilDiv(s.n, t.panel());
+  bool contiguous = std::abs(n.own_stride) == 1;
+  bool far = n.widest_sum_stride * n.bytes >= 1024 && s.k >= 32;
+  t.pack_n = !contiguous || n.padded || (tiles >= 3 && (far || n.converts));
+  // Larger squares take fewer shuffles, but far longer to compile.
+  bool turned = t.pack_n && !contiguous && n.sum_stride == 1 && !n.padded && s.inner_k >= 4;
+  t.square = !turned ? 0 : t.lanes >= 8 && s.inner_k >= 8 ? 8 : t.lanes >= 4 ? 4 : 0;
+  bool m_far = std::abs(m.sum_stride) * m.bytes >= 256 && s.k >= 16 && m.own_stride != 1;
+  t.pack_m = t.across || m.padded || (panels >= 2 && (m.converts || m_far));
+}
+
+// Enough tasks to share out, none below some microseconds; cut where packing is repeated least.
+void chooseTasks(const ContractSizes& s, const Machine& machine, ContractTiling& t) {
+  constexpr double kTaskCycles = 3e4, kMostTasks = 32;
+  constexpr int64_t kRowsTogether = 64;
+  int64_t tiles = ceilDiv(s.m, t.rows), panels = ceilDiv(s.n, t.panel());
+  double k = static_cast<double>(s.k), batches = static_cast<double>(s.batches);
+  double step = t.along_k ? static_cast<double>(s.m * s.n) / sumLanes(machine, s.sum_bytes)
+                          : stepCost(s, t.lanes, t.rows, t.vectors);
+  double cycles = step * k * batches;
+  double wanted = std::clamp(cycles / kTaskCycles, 1.0, kMostTasks) / batches;
+  int64_t panel_bytes = s.k * t.panel() * s.sum_bytes;
+  int64_t fewest_columns =
+      t.pack_n ? ceilDiv(panels, std::max<int64_t>(1, machine.l2_bytes / 2 / panel_bytes)) : 1;
+  // Cycles for an element that is packed, or else read again.
+  double n_again = t.square || t.along_k ? 0.5 : t.pack_n ? 0.2 : 0.05, m_again = t.pack_m ? 0.2 : 0.05;
+  double n_cost = n_again * static_cast<double>(s.n) * k;
+  double m_cost = m_again * static_cast<double>(s.m) * k;
+  double best = 1e300;
+  for (int64_t columns = fewest_columns; columns <= panels; ++columns) {
+    int64_t rows = std::clamp<int64_t>(
+        static_cast<int64_t>(std::ceil(wanted / static_cast<double>(columns))), 1, tiles);
+    double missing = std::max(0.0, wanted - static_cast<double>(rows * columns));
+    double cost = n_cost * static_cast<double>(rows) + m_cost * static_cast<double>(columns) +
+                  0.1 * missing * cycles / (wanted * batches);
+    if (cost >= best) continue;
+    best = cost;
+    t.row_tasks = rows;
+    t.column_tasks = columns;
+  }
+  t.tiles = ceilDiv(tiles, t.row_tasks);
+  if (t.across) {
+    t.together = std::clamp<int64_t>(kRowsTogether / t.rows, 1, s.m / t.rows);
+    t.tiles = ceilDiv(t.tiles, t.together) * t.together;
+  }
+  t.row_tasks = ceilDiv(tiles, t.tiles);
+  t.panels = ceilDiv(panels, t.column_tasks);
+  t.column_tasks = ceilDiv(panels, t.panels);
+}
+
+}  // namespace
+
+int sumLanes(const Machine& machine, int64_t sum_bytes) {
+  return machine.vector_bytes / static_cast<int>(std::max<int64_t>(4, sum_bytes));
+}
+
+ContractTiling chooseTiling(const ContractSizes& sizes, const Machine& machine) {
+  ContractTiling tiling;
+  if (suitsAlong(sizes, machine)) {
+    chooseAlong(sizes, machine, tiling);
+    chooseTasks(sizes, machine, tiling);
+    return tiling;
+  }
+  tiling.across = suitsAcross(sizes, machine);
+  chooseTile(sizes, machine, tiling);
+  choosePacking(sizes, tiling);
+  chooseTasks(sizes, machine, tiling);
+  return tiling;
+}
+
+}  // namespace tercel::kernel

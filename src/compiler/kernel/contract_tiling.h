@@ -1,0 +1,51 @@
+// How a contraction is cut in register tiles, packed and shared out: decided from its sizes alone.
+#pragma once
+#include <cstdint>
+
+#include "compiler/kernel/cluster.h"
+
+namespace tercel::kernel {
+
+// One operand as the loops of a contraction see it: `own` is the dimension that only this operand
+// has (rows of the m side, columns of the n side), `sum` the innermost one of the sum.
+struct ContractSide {
+  int64_t own_stride = 0, sum_stride = 0;
+  int64_t widest_sum_stride = 0;  // of all dimensions of the sum
+  int64_t bytes = 4;              // of an element in memory
+  bool converts = false;          // elements are held in another type
+  bool padded = false;            // reads outside of it are zero
+};
+
+struct ContractSizes {
+  int64_t m = 1, n = 1, k = 1;
+  int64_t inner_k = 1;  // innermost dimension of the sum
+  int64_t batches = 1;
+  int64_t sum_bytes = 4;
+  ContractSide m_side, n_side;
+};
+
+// A tile of rows x (vectors x lanes) sums lives in registers over the whole sum. Tiles at the end
+// are moved back to overlap their neighbours instead of being cut: only where n is smaller than one
+// vector are lanes left over.
+struct ContractTiling {
+  int lanes = 1;  // of the sums
+  int vectors = 1;
+  int64_t rows = 1;
+  bool along_k = false;  // vectors lie along the sum instead; one for each row and column
+  bool pack_m = false, pack_n = false;
+  bool across = false;  // m side packed as [k][row] instead of [row][k],
+  int64_t together = 1;  // so many tiles at once
+  int square = 0;       // n side packed by turning squares of so many elements a side
+  // Tasks: row_tasks x column_tasks of each batch, of so many tiles and panels.
+  int64_t row_tasks = 1, column_tasks = 1;
+  int64_t tiles = 1, panels = 1;
+
+  int64_t panel() const { return static_cast<int64_t>(vectors) * lanes; }
+};
+
+// Lanes of a vector that holds sums of this size.
+int sumLanes(const Machine& machine, int64_t sum_bytes);
+
+ContractTiling chooseTiling(const ContractSizes& sizes, const Machine& machine);
+
+}  // namespace tercel::kernel
