@@ -95,7 +95,7 @@ class Fusion {
   bool copyIntoUsers(uint32_t p) {
     bool all = true;
     for (uint32_t g : userGroups(p)) {
-      if (groups_[g].alone) {
+      if (groups_[g].alone || rereadsInOrder(p, g)) {
         all = false;
       } else {
         AccessMap map = mapIn(p, g);
@@ -187,12 +187,25 @@ class Fusion {
       if (!isIn(u, g)) continue;
       const Op& user = op(u);
       if (rereadsOperands(user.kind) && !isFreeMovement(op(p).kind)) return false;
+      if (readsInOrder(p, user)) return false;
       // Its first operand is updated in place, not read.
       if (user.kind == OpKind::dynamic_update_slice_ &&
           m_.value(user.operand(0)).def == region_.ops[p])
         return false;
     }
     return true;
+  }
+
+  // Each task of a convolution reads the whole kernel: what turns it is done once, before.
+  bool readsInOrder(uint32_t p, const Op& user) const {
+    OpKind kind = op(p).kind;
+    return user.kind == OpKind::convolution_ && m_.value(user.operand(1)).def == region_.ops[p] &&
+           (kind == OpKind::transpose_ || kind == OpKind::reverse_);
+  }
+
+  bool rereadsInOrder(uint32_t p, uint32_t g) const {
+    return std::ranges::any_of(users_[p],
+                               [&](uint32_t u) { return isIn(u, g) && readsInOrder(p, op(u)); });
   }
 
   void add(uint32_t p, uint32_t g, AccessMap map) {
