@@ -83,7 +83,7 @@ def main():
     print("A convolutional network learns 1,437 handwritten digits; 360 others test it.")
     for worker in workers:
         worker.compile()
-        print(f"{worker.name:8} {worker.compiled['device']}: compiled the training step in "
+        print(f"{worker.name:8} compiled the training step in "
               f"{worker.compiled['step_compile'] * 1e3:.0f} ms", flush=True)
     for number in range(1, options.epochs + 1):
         for worker in workers:
