@@ -43,6 +43,7 @@ class ContractNest {
 
   // contract_pack.cc
   void packN(const Groups& groups, V first, V last);
+  void packLine(Emitter& e, const Groups& groups, V column, V to);
   void packTurned(const Groups& groups, V column, V base);
   V inMemory(V in_panel);
   void turnSquare(Emitter& e, const Groups& groups, V column, V k, V to);
@@ -95,7 +96,7 @@ class ContractNest {
   LoopPlan plan_;
   Dims domain_;      // the output's dimensions, then the sum's
   size_t rank_ = 0;  // of the output
-  size_t access_[2] = {0, 0};  // of the operands, in the plan
+  size_t access_[2] = {kNone, kNone};  // of the operands, in the plan; of a constant none
   size_t n_operand_ = 1;
   size_t n_group_ = 0, m_group_ = kNone;
   std::vector<size_t> k_groups_, task_groups_;

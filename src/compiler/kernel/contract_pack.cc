@@ -27,24 +27,35 @@ void ContractNest::overGroups(Emitter& e, const std::vector<size_t>& list, size_
 // [panel][k][panel's columns] of the n side, lanes past the end as zeros.
 void ContractNest::packN(const Groups& groups, V first, V last) {
   if (tiling_.along_k) return packAlong(groups, first, last);
-  int64_t size = k_ * tiling_.panel();
   auto each = [&](const std::function<void(V, V)>& body) {
     b_.forLoop(first, last, 1, [&](V panel) {
-      body(startOf(panel, tiling_.panel(), n_), b_.imul(b_.isub(panel, first), b_.index(size)));
+      V base = b_.imul(b_.isub(panel, first), b_.index(k_ * tiling_.panel()));
+      body(startOf(panel, tiling_.panel(), n_), base);
     });
   };
   if (tiling_.square) return each([&](V column, V base) { packTurned(groups, column, base); });
   Emitter e = emitter(tiling_.lanes);
-  overGroups(e, k_groups_, 0, groups, Index(0), [&](const Groups& at, const Index& k) {
-    V line = space_.emitScalar(space_.scale(k, tiling_.panel()));
+  auto over = [&](const GroupBody& body) { overGroups(e, k_groups_, 0, groups, Index(0), body); };
+  auto line = [&](const Groups& at, const Index& k, V column, V base) {
+    packLine(e, at, column, b_.iadd(base, space_.emitScalar(space_.scale(k, tiling_.panel()))));
+  };
+  // Along the lines of memory; but what decides which columns are padding is worked out once.
+  if (n_operand_ == 0 && contraction_.padded())
     each([&](V column, V base) {
-      for (int v = 0; v < tiling_.vectors; ++v)
-        e.guarded(columnGuard(), [&] {
-          V x = operandAt(e, n_operand_, with(at, n_group_, columnIndex(column, v)));
-          b_.store(n_scratch_, b_.iadd(base, line), b_.widen(x, tiling_.lanes), v * tiling_.lanes);
-        });
+      over([&](const Groups& at, const Index& k) { line(at, k, column, base); });
     });
-  });
+  else
+    over([&](const Groups& at, const Index& k) {
+      each([&](V column, V base) { line(at, k, column, base); });
+    });
+}
+
+void ContractNest::packLine(Emitter& e, const Groups& groups, V column, V to) {
+  for (int v = 0; v < tiling_.vectors; ++v)
+    e.guarded(columnGuard(), [&] {
+      V x = operandAt(e, n_operand_, with(groups, n_group_, columnIndex(column, v)));
+      b_.store(n_scratch_, to, b_.widen(x, tiling_.lanes), v * tiling_.lanes);
+    });
 }
 
 // The n side lies along k: squares of it are turned in registers, the last one of a line moved back.
@@ -88,27 +99,34 @@ void ContractNest::turnSquare(Emitter& e, const Groups& groups, V column, V k, V
     b_.store(n_scratch_, to, lines[static_cast<size_t>(r)], r * tiling_.panel());
 }
 
-// [row][m_pitch_] of the m side: by vectors where it lies along k, else element by element.
+// [row][m_pitch_] of the m side: by vectors where it lies along k, else element by element. A vector
+// that is longer than its line is stored whole, the next line over it.
 void ContractNest::packM(const Groups& groups, V row) {
   int64_t inner = extent(innerSum());
   int lanes = 1;
   if (std::abs(strideOf(1 - n_operand_, innerSum())) == 1)
     lanes = sumLanes(low_.machine, byteSize(sum_));
-  while (lanes > inner) lanes /= 2;
+  while (lanes > 1 && lanes / 2 >= inner) lanes /= 2;
+  Type ids{Scalar::i32, static_cast<uint16_t>(lanes)};
+  Guard guard;
+  if (inner < lanes)
+    guard.lanes = b_.compare(Opcode::icmp, Predicate::slt, b_.laneIds(ids), b_.integer(ids, inner));
   Emitter e = emitter(lanes);
+  // Rows innermost and written out: where a row, or a k, meets padding is worked out once for each.
   overGroups(e, outerSums(), 0, groups, Index(0), [&](const Groups& at, const Index& k0) {
     V line = space_.emitScalar(space_.scale(k0, inner));
-    b_.forLoop(b_.index(0), b_.index(tiling_.rows), 1, [&](V i) {
-      Groups in_row = with(at, m_group_, space_.add(rowIndex(row), space_.loop(i, tiling_.rows)));
-      V to = b_.iadd(line, b_.imul(i, b_.index(m_pitch_)));
-      b_.forLoop(b_.index(0), b_.index(inner), lanes, [&](V at_k) {
-        V k = inner % lanes ? b_.binary(Opcode::smin, at_k, b_.index(inner - lanes)) : at_k;
-        e.scope([&] {
-          V x = operandAt(e, 1 - n_operand_, with(in_row, innerSum(), space_.loop(k, inner, lanes > 1)));
-          b_.store(m_scratch_, b_.iadd(to, k), b_.widen(x, lanes));
+    auto piece = [&](V i) {
+      V k = inner > lanes && inner % lanes ? b_.binary(Opcode::smin, i, b_.index(inner - lanes)) : i;
+      Groups along = with(at, innerSum(), space_.loop(k, inner, lanes > 1));
+      for (int64_t r = 0; r < tiling_.rows; ++r)
+        e.guarded(guard, [&] {
+          Index here = space_.add(rowIndex(row), Index(r));
+          V x = operandAt(e, 1 - n_operand_, with(along, m_group_, here));
+          b_.store(m_scratch_, b_.iadd(line, k), b_.widen(x, lanes), r * m_pitch_);
         });
-      });
-    });
+    };
+    if (inner > 2 * lanes) return b_.forLoop(b_.index(0), b_.index(inner), lanes, piece);
+    for (int64_t i = 0; i < inner; i += lanes) piece(b_.index(i));
   });
 }
 

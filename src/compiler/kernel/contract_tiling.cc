@@ -17,15 +17,16 @@ constexpr int64_t kAcrossRows = 8;  // a whole vector, that needs no mask
 double stepCost(const ContractSizes& s, int lanes, int64_t rows, int64_t vectors) {
   double sums = static_cast<double>(rows * vectors), loads = static_cast<double>(rows + vectors);
   double tile = std::max({sums / 2, loads / 2, 4.0}) + 0.05 * loads + 0.3;
-  double tiles = static_cast<double>(ceilDiv(s.m, rows) * ceilDiv(s.n, vectors * lanes));
-  return tile * tiles;
+  double down = static_cast<double>(ceilDiv(s.m, rows));
+  double panels = static_cast<double>(ceilDiv(s.n, vectors * lanes));
+  // What of its inputs is padding is worked out once for a tile.
+  return down * (panels * tile + (s.m_side.padded ? 2 : 0));
 }
 
 // The m side lies along its rows, far from one k to the next, and is read several times.
 bool suitsAcross(const ContractSizes& s, const Machine& machine) {
   const ContractSide& m = s.m_side;
-  return m.own_stride == 1 && std::abs(m.sum_stride) * m.bytes >= 256 && !m.padded &&
-         s.m >= kAcrossRows && s.k >= 16 && s.n >= 4 * sumLanes(machine, s.sum_bytes);
+  return m.own_stride == 1 && std::abs(m.sum_stride) * m.bytes >= 256 && s.m >= kAcrossRows && s.k >= 16 && s.n >= 4 * sumLanes(machine, s.sum_bytes);
 }
 
 void chooseTile(const ContractSizes& s, const Machine& machine, ContractTiling& t) {
@@ -51,7 +52,7 @@ bool suitsAlong(const ContractSizes& s, const Machine& machine) {
   constexpr int64_t kFew = 8;
   if (s.inner_k != s.k || s.k < 2 * sumLanes(machine, s.sum_bytes) || m.padded || n.padded)
     return false;
-  bool few_columns = s.n <= kFew && s.m >= kFew && m.sum_stride == 1;
+  bool few_columns = s.n <= kFew && s.m >= kFew && m.sum_stride == 1 && n.own_stride != 0;
   bool few_rows = s.m <= kFew && n.sum_stride == 1 && n.own_stride != 1;
   return few_columns || few_rows;
 }
@@ -71,7 +72,7 @@ void chooseAlong(const ContractSizes& s, const Machine& machine, ContractTiling&
 void choosePacking(const ContractSizes& s, ContractTiling& t) {
   const ContractSide &m = s.m_side, &n = s.n_side;
   int64_t tiles = ceilDiv(s.m, t.rows), panels = ceilDiv(s.n, t.panel());
-  bool contiguous = std::abs(n.own_stride) == 1;
+  bool contiguous = std::abs(n.own_stride) <= 1;
   bool far = n.widest_sum_stride * n.bytes >= 1024 && s.k >= 32;
   t.pack_n = !contiguous || n.padded || (tiles >= 3 && (far || n.converts));
   // Larger squares take fewer shuffles, but far longer to compile.

@@ -43,9 +43,7 @@ bool Contraction::simple() const {
     const auto& list = op_.ints(key);
     return std::all_of(list.begin(), list.end(), [&](int64_t x) { return x == value; });
   };
-  return all(AttrKey::lhs_dilation, 1) &&
-         op_.integer(AttrKey::feature_group_count) <= 1 &&
-         op_.integer(AttrKey::batch_group_count) <= 1;
+  return all(AttrKey::lhs_dilation, 1);
 }
 
 bool Contraction::padded() const {
@@ -74,8 +72,20 @@ Indices Contraction::lhs(IndexSpace& space, const Indices& out, const Indices& k
   auto dim = [&](AttrKey key) { return static_cast<size_t>(op_.integer(key)); };
   auto attr = [&](AttrKey key, size_t s) { return op_.ints(key).empty() ? 1 : op_.ints(key)[s]; };
   Indices indices(rank);
-  indices[dim(AttrKey::input_batch_dimension)] = out[dim(AttrKey::output_batch_dimension)];
-  indices[dim(AttrKey::input_feature_dimension)] = k.back();
+  const Dims& out_dims = m_.shape(op_.result()).dims;
+  // Output features of a group read the input's features, or its batch, of that group.
+  const Index& feature = out[dim(AttrKey::output_feature_dimension)];
+  auto inGroup = [&](AttrKey count, const Index& within, int64_t size) {
+    int64_t groups = std::max<int64_t>(1, op_.integer(count));
+    if (groups == 1) return within;
+    int64_t features = out_dims[dim(AttrKey::output_feature_dimension)];
+    return space.add(space.scale(space.quotient(feature, features / groups), size), within);
+  };
+  indices[dim(AttrKey::input_batch_dimension)] =
+      inGroup(AttrKey::batch_group_count, out[dim(AttrKey::output_batch_dimension)],
+              out_dims[dim(AttrKey::output_batch_dimension)]);
+  indices[dim(AttrKey::input_feature_dimension)] =
+      inGroup(AttrKey::feature_group_count, k.back(), extents_.back());
   const auto& spatial = op_.ints(AttrKey::input_spatial_dimensions);
   const auto& spatial_out = op_.ints(AttrKey::output_spatial_dimensions);
   const auto& padding = op_.ints(AttrKey::padding);

@@ -10,7 +10,7 @@ class Contraction {
  public:
   Contraction(const ir::Module& module, const ir::Op& op);
 
-  // No input dilation or groups.
+  // No input dilation.
   bool simple() const;
   bool padded() const;
   // Indices of the lhs that may be outside, each with its extent.

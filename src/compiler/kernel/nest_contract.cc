@@ -26,7 +26,7 @@ bool ContractNest::suits() {
   plan_ = planLoops(low_, domain_, [&](Emitter& e, const Indices& i) { probeAll(e, i); }, classes);
   if (!classify()) return false;
   tiling_ = chooseTiling(sizes(), low_.machine);
-  bool contiguous = tiling_.along_k || std::abs(strideOf(n_operand_, n_group_)) == 1;
+  bool contiguous = tiling_.along_k || std::abs(strideOf(n_operand_, n_group_)) <= 1;
   if (!contiguous && m_extent_ < 4 && m_extent_ <= tiling_.rows) return false;  // packed for nothing
   return k_ >= 2 || m_extent_ >= 2;
 }
@@ -34,21 +34,24 @@ bool ContractNest::suits() {
 void ContractNest::probeAll(Emitter& e, const Indices& domain) {
   Indices out(domain.begin(), domain.begin() + static_cast<int64_t>(rank_));
   Indices k(domain.begin() + static_cast<int64_t>(rank_), domain.end());
-  access_[0] = e.record->size();
-  e.at(op_.operand(0), contraction_.lhs(e.space(), out, k));
-  access_[1] = e.record->size();
-  e.at(op_.operand(1), contraction_.rhs(e.space(), out, k));
+  for (size_t operand : {0, 1}) {
+    size_t before = e.record->size();
+    e.at(op_.operand(operand), operand == 0 ? contraction_.lhs(e.space(), out, k)
+                                            : contraction_.rhs(e.space(), out, k));
+    access_[operand] = e.record->size() > before ? before : kNone;
+  }
   e.bindElem(op_.result(), {e.builder().opaque({sum_, 1}), {}});
   storeOutputs(e, out);
 }
 
 int64_t ContractNest::strideOf(size_t operand, size_t group) const {
-  return group == kNone ? 0 : plan_.strides[access_[operand]][group];
+  return group == kNone || access_[operand] == kNone ? 0 : plan_.strides[access_[operand]][group];
 }
 
 // Which groups index the m side alone, the n side alone, both, or the sum.
 bool ContractNest::classify() {
-  if (plan_.strides[access_[0]].empty() || plan_.strides[access_[1]].empty()) return false;
+  for (size_t access : access_)
+    if (access != kNone && plan_.strides[access].empty()) return false;
   n_group_ = kNone;
   for (size_t g = 0; g < plan_.groups.size(); ++g) {
     bool summed = plan_.loops[plan_.groups[g][0]].dim >= rank_;
@@ -58,8 +61,8 @@ bool ContractNest::classify() {
   }
   if (n_group_ == kNone) return false;
   bool on_rhs = strideOf(1, n_group_) != 0, on_lhs = strideOf(0, n_group_) != 0;
-  if (on_rhs == on_lhs) return false;
-  n_operand_ = on_rhs ? 1 : 0;
+  if (on_rhs && on_lhs) return false;
+  n_operand_ = on_lhs ? 0 : 1;
   for (size_t g = 0; g < n_group_; ++g) {
     bool rows = strideOf(n_operand_, g) == 0;
     bool better = m_group_ == kNone || extent(g) >= std::min<int64_t>(extent(m_group_), 8);
