@@ -41,29 +41,16 @@ def write(directory, name, version, artifact, known):
         if re.search(r"num_(partitions|replicas) = (?!1 )", text):
             known = known - ONE_DEVICE
         may_refuse = sorted(mlir_listing.names_in(module) - known)
-        if "other than row-major" in layouts_note(text):
-            may_refuse.append("row-major")
-        if "called_computations = [@" in text:
-            may_refuse.append("called_computations")
         lines = []
         try:
             lines = mlir_listing.listing(module)
         except mlir_listing.Refused as refused:
-            may_refuse.append("tensors")
+            may_refuse.append("type")
             lines = [f"# {refused}"]
     stem = f"{name}@{version}"
     (directory / f"{stem}.bc").write_bytes(artifact)
     (directory / f"{stem}.txt").write_text(
         "\n".join([f"may refuse: {' '.join(may_refuse)}", *lines]) + "\n")
-
-
-def layouts_note(text):
-    layouts = re.findall(r"dense<(\[[\d, ]*\]|\d+)> : tensor<\d+xindex>", text)
-    for layout in layouts:
-        dims = [int(d) for d in re.findall(r"\d+", layout)]
-        if dims != sorted(dims, reverse=True):
-            return "other than row-major"
-    return ""
 
 
 def programs():

@@ -8,7 +8,7 @@ class ProgramWriter {
  public:
   ProgramWriter() {
     unknown_loc_ = w.attr(kBuiltin, varint(15));
-    location = unknown_loc_;
+    location = function_location = unknown_loc_;
     f32 = w.type(kVhlo, varint(4));
     s64 = w.type(kVhlo, varint(14));
     f32x2 = tensor(f32, {2});
@@ -48,7 +48,7 @@ class ProgramWriter {
     uint32_t name = w.text("main"), visibility = w.text("public");
     uint32_t properties = w.properties({none, type, none, name, visibility});
     std::string body = varints({1, 1 + values_, 2 * count_ + 1, 1, 2 * f32x2}) + '\0' + ops_;
-    std::string func = varint(func_) + char(0x50) + varints({unknown_loc_, properties, 2}) + body;
+    std::string func = varint(func_) + char(0x50) + varints({function_location, properties, 2}) + body;
     std::string module = varints({1, 0, 2}) + func;
     uint32_t no_name = w.properties({0, 0});
     std::string top = varint(2) + varint(module_) + char(0x50) +
@@ -58,7 +58,7 @@ class ProgramWriter {
 
   ArtifactWriter w;
   uint32_t f32, s64, f32x2;
-  uint32_t location;
+  uint32_t location, function_location;
 
  private:
   void addOp(uint32_t op, const std::vector<uint32_t>& operands,

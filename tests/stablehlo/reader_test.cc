@@ -123,6 +123,18 @@ TEST(StablehloReader, NamesWhatItRefuses) {
     expectError(p.finish({p.f32x2}), Code::unimplemented, "vhlo.unheard_of_v3 at model.py:7:3");
   }
   {
+    // An op without a line is where its function is.
+    ProgramWriter p;
+    uint32_t file = p.w.attr(kBuiltin, varints({2, p.w.string("model.py")}));
+    uint32_t name = p.w.attr(kBuiltin, varints({2, p.w.string("fft")}));
+    p.function_location = p.w.attr(kBuiltin, varints({11, file, 7, 3}));
+    p.location = p.w.attr(kBuiltin, varints({14, name, p.location}));
+    p.add("fft_v1", {0}, {p.f32x2});
+    p.ret({1});
+    expectError(p.finish({p.f32x2}), Code::unimplemented,
+                "stablehlo.fft at fft (model.py:7:3): this op on (tensor<2xf32>)");
+  }
+  {
     ProgramWriter p;
     p.add("fft_v1", {0}, {p.f32x2}, {}, "", kStrange);
     p.ret({1});
@@ -150,6 +162,20 @@ TEST(StablehloReader, NamesWhatItRefuses) {
   ProgramWriter p;
   p.ret({0});
   expectError(p.finish({p.f32x2}, 7), Code::unimplemented, "bytecode version 7");
+}
+
+// Whoever does not know the target says so; its layouts are not the reader's business.
+TEST(StablehloReader, KeepsCustomCallsWithLayouts) {
+  ProgramWriter p;
+  uint32_t square = p.tensor(p.f32, {2, 2}), target = p.w.text("unheard_of");
+  uint32_t one = p.w.attr(kVhlo, varints({5, 1})), no = p.w.attr(kVhlo, varints({2, 0}));
+  uint32_t none = p.w.attr(kVhlo, varints({1, 0}));
+  uint32_t layouts = p.w.attr(kVhlo, varints({1, 1, p.intsAttr({0, 1})}));
+  p.add("custom_call_v1", {0}, {square}, {one, p.w.text(""), target, none, no, layouts, none, layouts});
+  p.ret({1});
+  Result<ir::Module> module = read(p.finish({square}));
+  ASSERT_TRUE(module.ok()) << module.status().message();
+  EXPECT_EQ(module->op({0}).symbol(ir::AttrKey::call_target_name), "unheard_of");
 }
 
 TEST(StablehloReader, SaysWhereBytesAreWrong) {

@@ -23,6 +23,11 @@ class RandomExpansion {
   bool run(const Op& op) {
     bool three_fry = op.symbol(AttrKey::rng_algorithm) == "THREE_FRY";
     if (!representable(three_fry)) return false;
+    if (bits_.elements() == 0) {
+      Value results[] = {op.operand(0), rw_.splat(bits_, 0)};
+      rw_.replaceAll(op, results);
+      return true;
+    }
     readState(op.operand(0));
     Value bits = three_fry ? threeFry() : philox();
     Value results[] = {nextState(three_fry), rw_.reshape(bits, bits_.dims)};
@@ -39,7 +44,7 @@ class RandomExpansion {
     int64_t words = state_.bytes() / 8;
     return words_known && state_.rank() == 1 && state_.bytes() % 8 == 0 && words >= 2 &&
            words <= (three_fry ? 2 : 3) && !isPred(bits_.dtype) && !isComplex(bits_.dtype) &&
-           bits_.elements() > 0 && bits_.elements() <= std::numeric_limits<uint32_t>::max();
+           bits_.elements() <= std::numeric_limits<uint32_t>::max();
   }
 
   Value binary(OpKind kind, Value a, Value b) { return rw_.binary(kind, a, b); }

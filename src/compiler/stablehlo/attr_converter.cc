@@ -29,14 +29,6 @@ std::vector<std::byte> payload(const Elements& e) {
   return bytes;
 }
 
-// Row-major: dimensions from the minor one, that is n-1 ... 0.
-bool isRowMajor(const Elements& layout) {
-  if (layout.count > kMaxRank || layout.size > sizeof(int64_t)) return false;
-  for (uint64_t i = 0; i < layout.count; ++i)
-    if (elementAt(layout, i) != static_cast<int64_t>(layout.count - 1 - i)) return false;
-  return true;
-}
-
 }  // namespace
 
 Status AttrConverter::gather(const WireOp& op, const OpRow& row, OpAttrs* attrs) const {
@@ -125,8 +117,11 @@ Status AttrConverter::convertDictionary(const OpAttr& rule, uint32_t attr, ir::O
   if (!entries) return addText(rule, attr, textOf(wire_, attr), op);
   if (entries->empty()) return {};
   std::string text;
-  TERCEL_TRY(attrText(wire_, attr, budget_, &text).within(rule.name));
-  op.attrs.emplace_back(rule.key, std::move(text));
+  Status printed = attrText(wire_, attr, budget_, &text).within(rule.name);
+  // A composite means its decomposition, whatever its attributes say.
+  bool optional = op.kind == ir::OpKind::composite_ && printed.code() == Code::unimplemented;
+  if (!printed.ok() && !optional) return printed;
+  if (printed.ok()) op.attrs.emplace_back(rule.key, std::move(text));
   std::optional<int64_t> k = integerOf(wire_, entryOf(wire_, attr, "k"));
   if (k && op.kind == ir::OpKind::composite_) op.attrs.emplace_back(ir::AttrKey::k, *k);
   return {};
@@ -160,22 +155,10 @@ Status AttrConverter::convertDType(const OpAttr& rule, uint32_t attr, ir::Op& op
 Status AttrConverter::checkDefault(const OpAttr& rule, uint32_t attr) {
   const WireAttr& a = wire_.attrs[attr];
   if (rule.rule == AttrRule::ignored) return {};
-  if (rule.rule == AttrRule::accuracy) {
-    if (a.kind != AttrKind::ResultAccuracy) return wrongKind(wire_, rule.name, attr);
-    std::string_view mode = spellingOf(wire_.attrs[wire_.itemsOf(a.items)[0]]);
-    if (mode == "DEFAULT" || mode == "HIGHEST") return {};
-    return unimplemented(rule.name, " other than DEFAULT and HIGHEST");
-  }
-  auto list = listOf(wire_, attr);
-  if (!list) return wrongKind(wire_, rule.name, attr);
-  if (rule.rule == AttrRule::empty)
-    return list->empty() ? Status() : unimplemented("attribute ", rule.name);
-  for (uint32_t item : *list) {
-    std::optional<Elements> layout = elementsOf(wire_, item);
-    if (!layout) return wrongKind(wire_, rule.name, item);
-    if (!isRowMajor(*layout)) return unimplemented(rule.name, " other than row-major");
-  }
-  return {};
+  if (a.kind != AttrKind::ResultAccuracy) return wrongKind(wire_, rule.name, attr);
+  std::string_view mode = spellingOf(wire_.attrs[wire_.itemsOf(a.items)[0]]);
+  if (mode == "DEFAULT" || mode == "HIGHEST") return {};
+  return unimplemented(rule.name, " other than DEFAULT and HIGHEST");
 }
 
 Status AttrConverter::ints(uint32_t attr, ir::Ints* ints) {

@@ -62,10 +62,12 @@ Status ModuleBuilder::buildFunction(const WireOp& op, const OpRow& row, const Op
   if (!visibility) return invalidArgument("a function without a visibility");
   function.is_public = *visibility != "private" && *visibility != "nested";
   uint32_t type = attrNamed(row, attrs, "function_type");
+  if (op.regions.count != 1) return invalidArgument("a function without a body");
+  locations_.enterFunction(function.name, op.location);
+  // The body first: of a type that is not supported it knows the op.
+  TERCEL_TRY(buildRegion(wire_.regions[op.regions.begin], &function.body));
   TERCEL_TRY(readSignature(function, type, attrNamed(row, attrs, "arg_attrs"),
                            attrNamed(row, attrs, "res_attrs")));
-  if (op.regions.count != 1) return invalidArgument("a function without a body");
-  TERCEL_TRY(buildRegion(wire_.regions[op.regions.begin], &function.body));
   const ir::Region& body = module_.region(function.body);
   if (body.args.size() != function.args.size() || body.results.size() != function.results.size())
     return invalidArgument("a function whose body disagrees with its type");

@@ -7,13 +7,6 @@ namespace {
 
 constexpr int kMaxSteps = 64;
 
-struct Location {
-  std::string_view name;
-  std::string_view file;
-  int64_t line = 0;
-  int64_t column = 0;
-};
-
 void setFile(const WireModule& wire, const WireAttr& a, Location& location) {
   location.file = textOf(wire, wire.itemsOf(a.items)[0]).value_or("");
   std::span<const int64_t> ints = wire.intsOf(a.ints);
@@ -47,7 +40,7 @@ Location find(const WireModule& wire, uint32_t attr) {
   return location;
 }
 
-std::string text(const Location& l) {
+std::string textOf(const Location& l) {
   if (l.file.empty()) return std::string(l.name);
   std::string source = cat(l.file, ':', l.line);
   if (l.column > 0) source += cat(':', l.column);
@@ -56,13 +49,33 @@ std::string text(const Location& l) {
 
 }  // namespace
 
-std::string locationText(const WireModule& wire, uint32_t attr) { return text(find(wire, attr)); }
+void LocationTable::enterFunction(std::string_view name, uint32_t attr) {
+  for (uint32_t known : of_function_) ids_[known] = kNew;
+  of_function_.clear();
+  function_ = find(wire_, attr);
+  auto call = calls_.find(name);
+  if (function_.file.empty() && call != calls_.end()) function_ = call->second;
+}
+
+void LocationTable::noteCall(std::string_view function, uint32_t attr) {
+  if (!calls_.contains(function)) calls_.emplace(function, inFunction(attr));
+}
+
+Location LocationTable::inFunction(uint32_t attr) const {
+  Location own = find(wire_, attr);
+  if (!own.file.empty()) return own;
+  Location whole = function_;
+  whole.name = own.name;
+  return whole;
+}
+
+std::string LocationTable::text(uint32_t attr) const { return textOf(inFunction(attr)); }
 
 Status LocationTable::id(uint32_t attr, ir::LocId* id) {
   if (ids_[attr] == kNew) {
-    Location location = find(wire_, attr);
-    TERCEL_TRY(budget_.spend(location.name.size() + location.file.size()));
-    std::string words = text(location);
+    std::string words = text(attr);
+    TERCEL_TRY(budget_.spend(words.size()));
+    if (find(wire_, attr).file.empty()) of_function_.push_back(attr);
     ids_[attr] = words.empty() ? ir::LocId::kNone : module_.addLocation(std::move(words)).index;
   }
   id->index = ids_[attr];

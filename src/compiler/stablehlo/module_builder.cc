@@ -55,8 +55,7 @@ Status ModuleBuilder::buildRegion(const WireRegion& region, ir::RegionId* id) {
 
 Status ModuleBuilder::buildOp(const WireOp& op, Block& block) {
   const OpRow* row = rows_[op.name];
-  if (row == nullptr || row->form == OpForm::refused)
-    return unimplemented("this op is not supported");
+  if (row == nullptr || row->form == OpForm::refused) return refuse(op);
   OpAttrs attrs;
   TERCEL_TRY(attrs_.gather(op, *row, &attrs));
   if (row->form != OpForm::op) return buildForm(op, *row, attrs, block);
@@ -67,6 +66,8 @@ Status ModuleBuilder::buildPlain(const WireOp& op, const OpRow& row, const OpAtt
                                  Block& block) {
   ir::Values operands = operandsOf(op);
   if (isShardingCall(row, attrs)) return bind(op.results, operands);
+  if (row.kind == ir::OpKind::call_)
+    locations_.noteCall(textOf(wire_, attrNamed(row, attrs, "callee")).value_or(""), op.location);
   TERCEL_TRY(checkArity(op, row.kind, operands.size()));
   ir::OpId id;
   TERCEL_TRY(append(op, row.kind, std::move(operands), block, &id));
@@ -203,11 +204,22 @@ uint32_t ModuleBuilder::attrNamed(const OpRow& row, const OpAttrs& attrs,
 Status ModuleBuilder::located(const WireOp& op, Status error) {
   if (is_located_) return error;
   is_located_ = true;
+  std::string place = locations_.text(op.location);
+  return error.within(place.empty() ? spelling(op) : cat(spelling(op), " at ", place));
+}
+
+// vhlo.add_v1 is stablehlo.add to its author, where the op is known.
+std::string ModuleBuilder::spelling(const WireOp& op) const {
   const WireOpName& name = nameOf(op);
-  std::string place = locationText(wire_, op.location);
-  std::string context = cat(name.dialect, '.', name.name);
-  if (!place.empty()) context += cat(" at ", place);
-  return error.within(context);
+  if (name.dialect != "vhlo" || rows_[op.name] == nullptr) return cat(name.dialect, '.', name.name);
+  return cat("stablehlo.", name.name.substr(0, name.name.rfind("_v")));
+}
+
+Status ModuleBuilder::refuse(const WireOp& op) const {
+  std::string types;
+  for (uint32_t value : wire_.operandsOf(op))
+    types += cat(types.empty() ? "" : ", ", typeText(wire_, wire_.value_types[value]));
+  return unimplemented("this op on (", types, ") is not supported by Tercel");
 }
 
 }  // namespace tercel::stablehlo

@@ -76,6 +76,8 @@ class ModuleBuilder {
   const WireOpName& nameOf(const WireOp& op) const { return wire_.op_names[op.name]; }
   // The error with the op's name and location, unless an op inside it has already given its own.
   Status located(const WireOp& op, Status error);
+  Status refuse(const WireOp& op) const;
+  std::string spelling(const WireOp& op) const;
 
   const WireModule& wire_;
   Budget budget_;

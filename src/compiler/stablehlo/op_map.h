@@ -32,13 +32,11 @@ enum class AttrRule : uint8_t {
   choice,
   dictionary,
   dtype,
-  empty,
   ignored,
   integer,
   ints,
   literal,
   precision,
-  row_major,
   text,
   none,  // no row: only a form may use it
 };

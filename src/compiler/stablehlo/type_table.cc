@@ -100,7 +100,7 @@ Status TypeTable::convertTensor(uint32_t type, std::vector<ir::Type>& leaves) co
   const WireType& t = wire_.types[type];
   std::span<const int64_t> dims = wire_.intsOf(t.ints).subspan(1);
   std::optional<DType> dtype = dtypeOf(wire_, t.type);
-  if (!dtype) return unimplemented("tensors of ", typeText(wire_, type));
+  if (!dtype) return unimplemented("the type ", typeText(wire_, type), " is not supported by Tercel");
   if (dims.size() > kMaxRank) return unimplemented("tensors of rank ", dims.size());
   for (int64_t dim : dims)
     if (dim < 0) return unimplemented("dynamic shapes: ", typeText(wire_, type));
