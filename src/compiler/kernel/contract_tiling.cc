@@ -12,6 +12,8 @@ constexpr int64_t kMostRows = 14;  // more than the L1 cache has ways costs more
 constexpr int kMostVectors = 8;
 constexpr int64_t kAcrossRows = 8;  // a whole vector, that needs no mask
 
+bool isFar(const ContractSide& side) { return side.widest_sum_stride * side.bytes >= 1024; }
+
 // Cycles of all tiles for one step of the sum: two multiply-adds or two loads a cycle, and no fewer
 // than it takes to add to one sum again.
 double stepCost(const ContractSizes& s, int lanes, int64_t rows, int64_t vectors) {
@@ -19,8 +21,10 @@ double stepCost(const ContractSizes& s, int lanes, int64_t rows, int64_t vectors
   double tile = std::max({sums / 2, loads / 2, 4.0}) + 0.05 * loads + 0.3;
   double down = static_cast<double>(ceilDiv(s.m, rows));
   double panels = static_cast<double>(ceilDiv(s.n, vectors * lanes));
-  // What of its inputs is padding is worked out once for a tile.
-  return down * (panels * tile + (s.m_side.padded ? 2 : 0));
+  // Lines of the n side that are far apart come one by one: narrow panels of them cost more. What of
+  // a tile's inputs is padding is worked out once.
+  double far = isFar(s.n_side) ? 4 : 0, padding = s.m_side.padded ? 2 : 0;
+  return panels * (down * tile + far) + down * padding;
 }
 
 // The m side lies along its rows, far from one k to the next, and is read several times.
@@ -73,8 +77,8 @@ void choosePacking(const ContractSizes& s, ContractTiling& t) {
   const ContractSide &m = s.m_side, &n = s.n_side;
   int64_t tiles = ceilDiv(s.m, t.rows), panels = ceilDiv(s.n, t.panel());
   bool contiguous = std::abs(n.own_stride) <= 1;
-  bool far = n.widest_sum_stride * n.bytes >= 1024 && s.k >= 32;
-  t.pack_n = !contiguous || n.padded || (tiles >= 3 && (far || n.converts));
+  t.pack_n = !contiguous || n.padded || (tiles >= 2 && isFar(n) && s.k >= 32) ||
+             (tiles >= 3 && n.converts);
   // Larger squares take fewer shuffles, but far longer to compile.
   bool turned = t.pack_n && !contiguous && n.sum_stride == 1 && !n.padded && s.inner_k >= 4;
   t.square = !turned ? 0 : t.lanes >= 8 && s.inner_k >= 8 ? 8 : t.lanes >= 4 ? 4 : 0;
@@ -84,7 +88,7 @@ void choosePacking(const ContractSizes& s, ContractTiling& t) {
 
 // Enough tasks to share out, none below some microseconds; cut where packing is repeated least.
 void chooseTasks(const ContractSizes& s, const Machine& machine, ContractTiling& t) {
-  constexpr double kTaskCycles = 3e4, kMostTasks = 32;
+  constexpr double kTaskCycles = 3e4, kMostTasks = 16;
   constexpr int64_t kRowsTogether = 64;
   int64_t tiles = ceilDiv(s.m, t.rows), panels = ceilDiv(s.n, t.panel());
   double k = static_cast<double>(s.k), batches = static_cast<double>(s.batches);

@@ -18,6 +18,19 @@ uint64_t hashOf(ir::Value v, const Indices& indices) {
   return hash;
 }
 
+// Where a reshape adds and drops only dimensions of 1: the same indices, in their new places.
+bool movesUnits(const Indices& indices, const Dims& dims, const Dims& to, Indices& moved) {
+  moved.assign(to.size(), Index(0));
+  size_t next = 0;
+  for (size_t d = 0; d < dims.size(); ++d) {
+    if (dims[d] == 1) continue;
+    while (next < to.size() && to[next] == 1) ++next;
+    if (next == to.size() || to[next] != dims[d]) return false;
+    moved[next++] = indices[d];
+  }
+  return true;
+}
+
 }  // namespace
 
 void Emitter::bindMemory(ir::Value v, BufferId buffer, int64_t offset) {
@@ -86,10 +99,12 @@ Elem Emitter::compute(ir::Value v, const Indices& indices) {
         mapped.push_back(from[i] == 1 ? Index(0) : indices[static_cast<size_t>(dims[i])]);
       return at(op->operand(0), mapped);
     }
-    case OpKind::reshape_:
-      mapped = space_.delinear(space_.linear(indices, shape.dims),
-                               m_.shape(op->operand(0)).dims);
+    case OpKind::reshape_: {
+      const Dims& from = m_.shape(op->operand(0)).dims;
+      if (!movesUnits(indices, shape.dims, from, mapped))
+        mapped = space_.delinear(space_.linear(indices, shape.dims), from);
       return at(op->operand(0), mapped);
+    }
     case OpKind::transpose_: {
       const auto& permutation = op->ints(AttrKey::permutation);
       mapped.resize(indices.size());
