@@ -12,25 +12,32 @@ constexpr int64_t kMostRows = 14;  // more than the L1 cache has ways costs more
 constexpr int kMostVectors = 8;
 constexpr int64_t kAcrossRows = 8;  // a whole vector, that needs no mask
 
+constexpr int64_t kWorthPacking = 3;  // tiles that read a panel
+constexpr double kPackCycles = 0.25;  // of an element, with its cache misses
+
 bool isFar(const ContractSide& side) { return side.widest_sum_stride * side.bytes >= 1024; }
 
-// Cycles of all tiles for one step of the sum: two multiply-adds or two loads a cycle, and no fewer
-// than it takes to add to one sum again.
+// Cycles of all tiles for one step of the sum: two multiply-adds or two loads a cycle, less where a
+// long panel comes from the L2 cache, and no fewer than it takes to add to one sum again.
 double stepCost(const ContractSizes& s, int lanes, int64_t rows, int64_t vectors) {
   double sums = static_cast<double>(rows * vectors), loads = static_cast<double>(rows + vectors);
-  double tile = std::max({sums / 2, loads / 2, 4.0}) + 0.05 * loads + 0.3;
+  double panel_bytes = static_cast<double>(s.k * vectors * lanes * s.sum_bytes);
+  double from_l2 = panel_bytes > 16e3 ? 1.8 * static_cast<double>(vectors) : 0;
+  double tile = std::max({sums / 2, loads / 2, 4.0, from_l2}) + 0.05 * loads + 0.3;
   double down = static_cast<double>(ceilDiv(s.m, rows));
   double panels = static_cast<double>(ceilDiv(s.n, vectors * lanes));
-  // Lines of the n side that are far apart come one by one: narrow panels of them cost more. What of
-  // a tile's inputs is padding is worked out once.
-  double far = isFar(s.n_side) ? 4 : 0, padding = s.m_side.padded ? 2 : 0;
-  return panels * (down * tile + far) + down * padding;
+  // Lines of the n side that are far apart come one by one, which narrow panels do more often, or are
+  // packed. What of a tile's inputs is padding is worked out once.
+  bool packed = down >= kWorthPacking;
+  double far = !isFar(s.n_side) ? 0 : packed ? kPackCycles * static_cast<double>(vectors * lanes) : 4;
+  return panels * (down * tile + far) + (s.m_side.padded ? 2 * down : 0);
 }
 
 // The m side lies along its rows, far from one k to the next, and is read several times.
 bool suitsAcross(const ContractSizes& s, const Machine& machine) {
   const ContractSide& m = s.m_side;
-  return m.own_stride == 1 && std::abs(m.sum_stride) * m.bytes >= 256 && s.m >= kAcrossRows && s.k >= 16 && s.n >= 4 * sumLanes(machine, s.sum_bytes);
+  return m.own_stride == 1 && std::abs(m.sum_stride) * m.bytes >= 256 && s.m >= kAcrossRows &&
+         s.k >= 16 && s.n >= 4 * sumLanes(machine, s.sum_bytes);
 }
 
 void chooseTile(const ContractSizes& s, const Machine& machine, ContractTiling& t) {
@@ -77,8 +84,7 @@ void choosePacking(const ContractSizes& s, ContractTiling& t) {
   const ContractSide &m = s.m_side, &n = s.n_side;
   int64_t tiles = ceilDiv(s.m, t.rows), panels = ceilDiv(s.n, t.panel());
   bool contiguous = std::abs(n.own_stride) <= 1;
-  t.pack_n = !contiguous || n.padded || (tiles >= 2 && isFar(n) && s.k >= 32) ||
-             (tiles >= 3 && n.converts);
+  t.pack_n = !contiguous || n.padded || (tiles >= kWorthPacking && ((isFar(n) && s.k >= 32) || n.converts));
   // Larger squares take fewer shuffles, but far longer to compile.
   bool turned = t.pack_n && !contiguous && n.sum_stride == 1 && !n.padded && s.inner_k >= 4;
   t.square = !turned ? 0 : t.lanes >= 8 && s.inner_k >= 8 ? 8 : t.lanes >= 4 ? 4 : 0;
@@ -100,20 +106,23 @@ void chooseTasks(const ContractSizes& s, const Machine& machine, ContractTiling&
   int64_t fewest_columns =
       t.pack_n ? ceilDiv(panels, std::max<int64_t>(1, machine.l2_bytes / 2 / panel_bytes)) : 1;
   // Cycles for an element that is packed, or else read again.
-  double n_again = t.square || t.along_k ? 0.5 : t.pack_n ? 0.2 : 0.05, m_again = t.pack_m ? 0.2 : 0.05;
+  bool turned = t.square || t.along_k;
+  double n_again = turned ? 0.5 : t.pack_n || isFar(s.n_side) ? kPackCycles : 0.05;
+  double m_again = t.pack_m ? kPackCycles : 0.05;
   double n_cost = n_again * static_cast<double>(s.n) * k;
   double m_cost = m_again * static_cast<double>(s.m) * k;
   double best = 1e300;
   for (int64_t columns = fewest_columns; columns <= panels; ++columns) {
-    int64_t rows = std::clamp<int64_t>(
-        static_cast<int64_t>(std::ceil(wanted / static_cast<double>(columns))), 1, tiles);
-    double missing = std::max(0.0, wanted - static_cast<double>(rows * columns));
-    double cost = n_cost * static_cast<double>(rows) + m_cost * static_cast<double>(columns) +
-                  0.1 * missing * cycles / (wanted * batches);
-    if (cost >= best) continue;
-    best = cost;
-    t.row_tasks = rows;
-    t.column_tasks = columns;
+    int64_t most = static_cast<int64_t>(std::ceil(wanted / static_cast<double>(columns)));
+    for (int64_t rows = 1; rows <= std::clamp<int64_t>(most, 1, tiles); ++rows) {
+      double missing = std::max(0.0, wanted - static_cast<double>(rows * columns));
+      double cost = n_cost * static_cast<double>(rows) + m_cost * static_cast<double>(columns) +
+                    0.1 * missing * cycles / (wanted * batches);
+      if (cost >= best) continue;
+      best = cost;
+      t.row_tasks = rows;
+      t.column_tasks = columns;
+    }
   }
   t.tiles = ceilDiv(tiles, t.row_tasks);
   if (t.across) {
