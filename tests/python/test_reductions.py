@@ -51,6 +51,56 @@ def test_cumulative(agree, rng):
           floats(rng, 5, 40))
 
 
+@pytest.mark.parametrize("reverse", [False, True])
+@pytest.mark.parametrize("shape,axis", [((4099,), 0), ((7, 33), 0), ((7, 33), 1), ((5, 6, 7), 1),
+                                        ((1, 300), 1), ((0, 3), 1), ((130, 3), 0)])
+def test_scans(agree, rng, shape, axis, reverse):
+    agree(lambda v: (jax.lax.cumsum(v * v, axis, reverse) - v, jax.lax.cummax(v, axis, reverse),
+                     jax.lax.cumlogsumexp(v, axis, reverse)), floats(rng, *shape))
+
+
+def test_scan_of_a_million():
+    x = jnp.ones(1_000_003, jnp.int32)
+    assert int(jnp.cumsum(x)[-1]) == 1_000_003
+
+
+def test_scans_of_special_numbers(agree):
+    x = np.array([1, np.nan, 3, np.inf, -np.inf, -0.0] * 7, np.float32).reshape(6, 7)
+    agree(lambda v: (jnp.cumsum(v, 0), jax.lax.cummin(v, 1, True), jax.lax.cummax(v.T, 0)), x)
+
+
+# Large enough to be made in parts; no part's size divides the primes.
+@pytest.mark.parametrize("shape", [(200_003,), (400, 401), (3, 50_021), (50_021, 3), (131, 1009)])
+@pytest.mark.parametrize("dtype", ["bool", "int8", "int64", "bfloat16", "float32", "float64"])
+def test_reductions_in_parts(agree, rng, x64, shape, dtype):
+    x = (rng.normal(size=shape) / 8).astype(jnp.dtype(dtype))
+    agree(lambda v: (v.sum(), v.sum(0), v.max(), v.min(0), v.any(), v.all(-1)), x)
+
+
+def test_nan_in_parts(tercel):
+    x = np.ones((131, 1009), np.float32)
+    x[17, 3] = np.nan
+    y = jax.device_put(x, tercel)
+    assert np.isnan(y.max()) and np.isnan(y.sum()) and float(jnp.nansum(y)) == 131 * 1009 - 1
+
+
+def test_differences_of_pairs(agree, rng):
+    def forces(x):
+        delta = x[:, None] - x[None]
+        distance = (delta * delta).sum(-1) + 1e-2
+        return (delta * (distance ** -1.5)[..., None]).sum(1)
+
+    agree(forces, floats(rng, 129, 3) / 8)
+
+
+@pytest.mark.parametrize("dtype", ["bool", "int8", "float16", "bfloat16", "float32", "float64",
+                                   "complex64"])
+def test_turning_large_matrices(tercel, x64, dtype):
+    x = (np.arange(3001 * 1503) % 251).astype(jnp.dtype(dtype)).reshape(3001, 1503)
+    y = jax.jit(lambda v: (v.T, v.T != 3))(jax.device_put(x, tercel))
+    assert (np.asarray(y[0]) == x.T).all() and (np.asarray(y[1]) == (x.T != 3)).all()
+
+
 @pytest.mark.parametrize("padding", ["SAME", "VALID"])
 @pytest.mark.parametrize("window,stride", [((2, 2), (2, 2)), ((3, 3), (1, 2)), ((1, 3), (2, 1))])
 def test_pooling_and_its_gradient(agree, rng, padding, window, stride):

@@ -21,6 +21,7 @@ struct Machine {
 enum class Nest : uint8_t {
   loop,      // each output element on its own
   rows,      // reductions over rows (or columns), with what comes before and after them
+  scan,      // a running reduction along one dimension, with what comes before and after it
   contract,  // a dot_general or convolution with its epilogue
   update,    // dynamic_update_slice in place
   scatter,

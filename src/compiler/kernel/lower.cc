@@ -11,6 +11,7 @@ struct Row {
 constexpr Row kNests[] = {
     {"loop", lowerLoop},
     {"rows", lowerRows},
+    {"scan", lowerScan},
     {"contract", lowerContract},
     {"update", lowerUpdate},
     {"scatter", lowerScatter},

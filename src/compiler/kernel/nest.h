@@ -90,6 +90,7 @@ bool streamsOutputs(const Lowering& low, int lanes, int64_t extent);
 Status lowerNest(Lowering& low);
 Status lowerLoop(Lowering& low);
 Status lowerRows(Lowering& low);
+Status lowerScan(Lowering& low);
 Status lowerContract(Lowering& low);
 Status lowerUpdate(Lowering& low);
 Status lowerScatter(Lowering& low);

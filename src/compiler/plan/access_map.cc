@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "compiler/ir/prefix_scan.h"
+
 namespace tercel::plan {
 namespace {
 
@@ -124,6 +126,10 @@ AccessMap operandMap(const ir::Module& m, const ir::Op& op, size_t operand,
       map = reduceOperandMap(op, from, result, domain);
       break;
     case OpKind::reduce_window_: {
+      if (ir::prefixScan(m, op)) {
+        map.dims = result.dims;
+        return map;
+      }
       double window = 1;
       for (int64_t w : op.ints(AttrKey::window_dimensions)) window *= static_cast<double>(w);
       return irregular(m, op, operand, result, window);

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <unordered_map>
 
+#include "compiler/ir/prefix_scan.h"
 #include "compiler/plan/access_map.h"
 #include "compiler/plan/op_traits.h"
 #include "core/status.h"
@@ -85,9 +86,19 @@ class Fusion {
     if (isDuplicable(m_, o) && !escapes_[p]) {
       if (copyIntoUsers(p)) return;
     }
+    if (isSpreadOut(m_, o) && !escapes_[p] && userGroups(p).size() > 1 && mayCopy(p)) {
+      copyIntoUsers(p);
+      return;
+    }
     uint32_t g = commonGroup(p);
     if (g != kNone && !escapes_[p] && join(p, g)) return;
     startGroup(p, false);
+  }
+
+  bool mayCopy(uint32_t p) const {
+    return std::ranges::all_of(userGroups(p), [&](uint32_t g) {
+      return !groups_[g].alone && mayEvaluateInside(p, g);
+    });
   }
 
   // Duplicable ops are part of each cluster that uses them; where one of the users is a step of its
@@ -160,6 +171,7 @@ class Fusion {
     AccessMap map = mapIn(p, g);
     if (isHeavy(o.kind)) {
       if (group.has_heavy || group.has_reduce || !map.isIdentity(group.domain)) return false;
+      if (group.is_update && ir::prefixScan(m_, o)) return false;
     } else if (o.kind == OpKind::reduce_) {
       if (!joinReduce(o, map, group)) return false;
     } else if (map.repeats > allowedRepeats(m_, o)) {
@@ -186,7 +198,7 @@ class Fusion {
     for (uint32_t u : users_[p]) {
       if (!isIn(u, g)) continue;
       const Op& user = op(u);
-      if (rereadsOperands(user.kind) && !isFreeMovement(op(p).kind)) return false;
+      if (rereadsOperands(m_, user) && !isFreeMovement(op(p).kind)) return false;
       if (readsInOrder(p, user)) return false;
       // Its first operand is updated in place, not read.
       if (user.kind == OpKind::dynamic_update_slice_ &&
@@ -265,6 +277,8 @@ class Fusion {
     for (uint32_t p : group.members)
       if (op(p).kind == OpKind::dot_general_ || op(p).kind == OpKind::convolution_)
         u.cluster.nest = kernel::Nest::contract;
+      else if (ir::prefixScan(m_, op(p)))
+        u.cluster.nest = kernel::Nest::scan;
     if (op(group.members.back()).kind == OpKind::dynamic_update_slice_)
       u.cluster.nest = kernel::Nest::update;
     u.cluster.domain = group.domain.extents;

@@ -1,5 +1,7 @@
 #include "compiler/plan/op_traits.h"
 
+#include "compiler/ir/prefix_scan.h"
+
 namespace tercel::plan {
 
 using ir::Op;
@@ -11,7 +13,9 @@ bool isHeavy(OpKind kind) {
          kind == OpKind::reduce_window_;
 }
 
-bool rereadsOperands(OpKind kind) { return isHeavy(kind); }
+bool rereadsOperands(const ir::Module& m, const Op& op) {
+  return isHeavy(op.kind) && !ir::prefixScan(m, op);
+}
 
 bool isFreeMovement(OpKind kind) {
   switch (kind) {
@@ -52,6 +56,21 @@ bool isDuplicable(const ir::Module&, const Op& op) {
       return true;
     default: return false;
   }
+}
+
+bool isSpreadOut(const ir::Module& m, const Op& op) {
+  constexpr int64_t kLarge = 4096, kTimes = 8;
+  if (!ir::isElementwise(op.kind) || opWeight(m, op) > 1) return false;
+  int64_t elements = m.shape(op.result()).elements();
+  if (elements < kLarge) return false;
+  for (ir::Value v : op.operands) {
+    const Op* from = m.def(v);
+    bool small = from && (from->kind == OpKind::constant_ ||
+                          (from->kind == OpKind::broadcast_in_dim_ &&
+                           m.shape(from->operand(0)).elements() * kTimes <= elements));
+    if (!small) return false;
+  }
+  return true;
 }
 
 double opWeight(const ir::Module& m, const Op& op) {

@@ -8,12 +8,14 @@ namespace tercel::plan {
 bool isFusible(const ir::Module& module, const ir::Op& op);
 // So cheap that each cluster which uses it computes it for itself.
 bool isDuplicable(const ir::Module& module, const ir::Op& op);
+// Cheap work on arrays that are much smaller than its result: less to make again than to read.
+bool isSpreadOut(const ir::Module& module, const ir::Op& op);
 // A constant that lives in the constant pool.
 bool isMemoryConstant(const ir::Op& op);
 // A sum over a loop at each element: at most one in a cluster, evaluated once for each element.
 bool isHeavy(ir::OpKind kind);
 // Reads each element of its operands many times.
-bool rereadsOperands(ir::OpKind kind);
+bool rereadsOperands(const ir::Module& module, const ir::Op& op);
 bool isFreeMovement(ir::OpKind kind);
 bool hasEffect(const ir::Op& op);
 // How much it adds to the size of a kernel, in vector instructions.

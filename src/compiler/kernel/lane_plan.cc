@@ -1,0 +1,146 @@
+#include "compiler/kernel/lane_plan.h"
+
+#include <algorithm>
+
+namespace tercel::kernel {
+
+Guard firstLanes(Builder& b, int lanes, int64_t count) {
+  Type ids{Scalar::i32, static_cast<uint16_t>(lanes)};
+  return {b.compare(Opcode::icmp, Predicate::slt, b.laneIds(ids), b.integer(ids, count)), {}};
+}
+
+std::vector<Elem> elemLoop(Emitter& e, int64_t lo, int64_t hi, int64_t step,
+                           std::vector<Elem> carried, const Step& body) {
+  if (lo >= hi) return carried;
+  Builder& b = e.builder();
+  auto flat = [](const std::vector<Elem>& elems) {
+    Builder::Values values;
+    for (const Elem& x : elems) {
+      values.push_back(x.re);
+      if (x.im.valid()) values.push_back(x.im);
+    }
+    return values;
+  };
+  auto elems = [&](std::span<const V> values) {
+    std::vector<Elem> result;
+    size_t at = 0;
+    for (const Elem& x : carried) {
+      result.push_back({values[at++], {}});
+      if (x.im.valid()) result.back().im = values[at++];
+    }
+    return result;
+  };
+  return elems(b.forLoop(b.index(lo), b.index(hi), step, flat(carried),
+                         [&](V i, std::span<const V> v) {
+                           return flat(e.scope([&] { return body(i, elems(v)); }));
+                         }));
+}
+
+void LanePlan::choose(const Dims& domain, const std::vector<bool>& walked,
+                      const Evaluate& evaluate) {
+  walked_ = walked;
+  loops_ = planLoops(low_, domain, evaluate, walked);
+  if (empty()) return;
+  lanes_ = vectorLanes(low_.module, low_.cluster, low_.machine);
+  chooseVector();
+  while (lanes_ > 1 && lanes_ / 2 >= vectorExtent()) lanes_ /= 2;
+  rows_ = isWalked(vector_);
+}
+
+// The loop along which most memory is contiguous, and which fills most of a vector.
+void LanePlan::chooseVector() {
+  std::vector<int64_t> score(loops_.groups.size(), 0);
+  for (size_t a = 0; a < loops_.accesses.size(); ++a)
+    for (size_t g = 0; g < loops_.strides[a].size(); ++g)
+      if (std::abs(loops_.strides[a][g]) == 1)
+        score[g] += loops_.accesses[a].element_bytes * spread(a);
+  for (size_t g = 0; g < score.size(); ++g)
+    score[g] *= std::min<int64_t>(lanes_, loops_.groupExtent(g));
+  vector_ = loops_.groups.size() - 1;
+  for (size_t g = loops_.groups.size(); g-- > 0;)
+    if (score[g] > score[vector_]) vector_ = g;
+}
+
+// How many dimensions an access moves along: a whole operand outweighs a row's scale.
+int64_t LanePlan::spread(size_t access) const {
+  int64_t count = 0;
+  for (int64_t s : loops_.strides[access]) count += s != 0;
+  return count * count;
+}
+
+Index LanePlan::vectorIndex(V at, int64_t offset) {
+  int64_t extent = std::max<int64_t>(2, vectorExtent() - offset);
+  return space_.add(space_.loop(at, extent, lanes_ > 1), Index(offset));
+}
+
+bool LanePlan::streams() const {
+  return !empty() && vector_ + 1 == loops_.groups.size() &&
+         streamsOutputs(low_, lanes_, vectorExtent());
+}
+
+void LanePlan::forTasks(int64_t width, const Body& body) {
+  for (size_t g = 0; g < loops_.groups.size(); ++g) {
+    if (isWalked(g) || (!rows_ && g == vector_)) continue;
+    task_groups_.push_back(g);
+    task_extents_.push_back(loops_.groupExtent(g));
+  }
+  if (!rows_) {
+    int64_t vectors = (vectorExtent() + lanes_ - 1) / lanes_;
+    width_ = static_cast<int>(std::min(vectors, width));
+    blocks_ = (vectors + width_ - 1) / width_;
+  }
+  tasks_ = elementCount(task_extents_) * blocks_;
+  low_.forTasks(tasks_, [&](V task) { emitTask(task, body); });
+}
+
+void LanePlan::emitTask(V task, const Body& body) {
+  std::vector<Index> groups(loops_.groups.size());
+  Index t = space_.loop(task, tasks_);
+  Index block = space_.remainder(t, blocks_);
+  Indices outer = space_.delinear(space_.quotient(t, blocks_), task_extents_);
+  for (size_t i = 0; i < task_groups_.size(); ++i)
+    groups[task_groups_[i]] = outer[i].isConstant()
+                                  ? outer[i]
+                                  : space_.loop(space_.emitScalar(outer[i]), task_extents_[i]);
+  if (!rows_) return emitColumns(groups, block, body);
+  Emitter e(b_, space_, low_.module, lanes_);
+  low_.bindInputs(e);
+  body(e, groups, {});
+}
+
+// All blocks are alike but the last one.
+void LanePlan::emitColumns(const std::vector<Index>& groups, const Index& block, const Body& body) {
+  int64_t extent = vectorExtent();
+  if (blocks_ == 1) return columnBlock(groups, b_.index(0), width_, extent, body);
+  int64_t last = (blocks_ - 1) * width_ * lanes_, left = extent - last;
+  V at = space_.emitScalar(space_.scale(block, width_ * lanes_));
+  if (left == width_ * lanes_) return columnBlock(groups, at, width_, left, body);
+  V is_last = b_.compare(Opcode::icmp, Predicate::eq, space_.emitScalar(block),
+                         b_.index(blocks_ - 1));
+  int last_width = static_cast<int>((left + lanes_ - 1) / lanes_);
+  b_.ifElse(is_last,
+            [&] {
+              columnBlock(groups, b_.index(last), last_width, left, body);
+              return Builder::Values{};
+            },
+            [&] {
+              columnBlock(groups, at, width_, width_ * lanes_, body);
+              return Builder::Values{};
+            });
+}
+
+// count: columns of the block that exist.
+void LanePlan::columnBlock(const std::vector<Index>& groups, V at, int width, int64_t count,
+                           const Body& body) {
+  Emitter e(b_, space_, low_.module, lanes_);
+  low_.bindInputs(e);
+  std::vector<Position> positions;
+  for (int w = 0; w < width; ++w) {
+    Position p{vectorIndex(at, w * lanes_), {}};
+    if ((w + 1) * lanes_ > count) p.guard = firstLanes(b_, lanes_, count - w * lanes_);
+    positions.push_back(p);
+  }
+  body(e, groups, positions);
+}
+
+}  // namespace tercel::kernel

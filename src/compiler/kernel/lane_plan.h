@@ -1,0 +1,72 @@
+// How a nest that walks some dimensions of its domain from end to end (reduced or scanned ones)
+// lays out its loops: which one has the lanes, and what a task is.
+//
+// Lanes lie along a walked dimension (rows), or along another one (columns): a task then has
+// several vectors side by side.
+#pragma once
+#include "compiler/kernel/nest.h"
+
+namespace tercel::kernel {
+
+// A place on the vectorised loop, and which of its lanes exist.
+struct Position {
+  Index index;
+  Guard guard;
+};
+
+// Lanes [0, count) of a vector.
+Guard firstLanes(Builder& builder, int lanes, int64_t count);
+
+// `body` at lo, lo + step ... below hi, with carried elements, in a scope of its own.
+using Step = std::function<std::vector<Elem>(V, std::vector<Elem>)>;
+std::vector<Elem> elemLoop(Emitter& e, int64_t lo, int64_t hi, int64_t step,
+                           std::vector<Elem> carried, const Step& body);
+
+class LanePlan {
+ public:
+  LanePlan(Lowering& low, IndexSpace& space) : low_(low), b_(low.builder), space_(space) {}
+
+  void choose(const Dims& domain, const std::vector<bool>& walked, const Evaluate& evaluate);
+  void useScalars() { lanes_ = 1; }
+  // `body` for each task, with the indices of the groups that tasks enumerate; of columns also the
+  // positions of at most `width` vectors.
+  using Body = std::function<void(Emitter&, const std::vector<Index>&, std::span<const Position>)>;
+  void forTasks(int64_t width, const Body& body);
+
+  const LoopPlan& loops() const { return loops_; }
+  bool empty() const { return loops_.groups.empty(); }
+  int lanes() const { return lanes_; }
+  bool rows() const { return rows_; }
+  size_t vector() const { return vector_; }
+  int64_t vectorExtent() const { return empty() ? 1 : loops_.groupExtent(vector_); }
+  bool isWalked(size_t group) const { return walked_[loops_.loops[loops_.groups[group][0]].dim]; }
+  // The vectorised loop's index `offset` beyond its variable `at`.
+  Index vectorIndex(V at, int64_t offset = 0);
+  Indices domainAt(std::span<const Index> groups) {
+    return domainIndices(space_, loops_, walked_.size(), groups);
+  }
+  bool streams() const;  // the outputs, where all of them are stored whole vectors at a time
+
+ private:
+  int64_t spread(size_t access) const;
+  void chooseVector();
+  void emitTask(V task, const Body& body);
+  void emitColumns(const std::vector<Index>& groups, const Index& block, const Body& body);
+  void columnBlock(const std::vector<Index>& groups, V at, int width, int64_t count,
+                   const Body& body);
+
+  Lowering& low_;
+  Builder& b_;
+  IndexSpace& space_;
+  std::vector<bool> walked_;
+  LoopPlan loops_;
+  size_t vector_ = 0;
+  int lanes_ = 1;
+  bool rows_ = true;
+  int width_ = 1;  // vectors of a block of columns
+  int64_t blocks_ = 1, tasks_ = 1;
+  std::vector<size_t> task_groups_;
+  Dims task_extents_;
+};
+
+}  // namespace tercel::kernel

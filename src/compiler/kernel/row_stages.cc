@@ -1,0 +1,129 @@
+#include "compiler/kernel/row_stages.h"
+
+#include <algorithm>
+
+namespace tercel::kernel {
+namespace {
+
+using ir::AttrKey;
+using ir::Op;
+using ir::OpKind;
+using ir::Value;
+
+bool isCostly(OpKind kind) {
+  switch (kind) {
+    case OpKind::exponential_: case OpKind::log_: case OpKind::tanh_: case OpKind::logistic_:
+    case OpKind::erf_: case OpKind::power_: case OpKind::sine_: case OpKind::cosine_:
+    case OpKind::exponential_minus_one_: case OpKind::log_plus_one_: case OpKind::divide_:
+    case OpKind::sqrt_: case OpKind::rsqrt_: case OpKind::tan_: case OpKind::atan2_:
+      return true;
+    default: return false;
+  }
+}
+
+}  // namespace
+
+RowStages::RowStages(const ir::Module& module, const Cluster& cluster)
+    : m_(module), cluster_(cluster) {
+  for (size_t i = 0; i < cluster_.ops.size(); ++i) {
+    int depth = 0;
+    for (Value v : op(i).operands) depth = std::max(depth, depthOf(v));
+    if (op(i).kind == OpKind::reduce_) {
+      stages_ = std::max(stages_, ++depth);
+      reductions_.push_back(i);
+    }
+    for (Value v : op(i).results) depth_[v.index] = depth;
+  }
+  for (Value v : cluster_.outputs) {
+    bool full = m_.shape(v).dims == cluster_.domain;
+    full_output_.push_back(full);
+    if (full) stages_ = std::max(stages_, depthOf(v) + 1);
+  }
+  by_stage_.resize(static_cast<size_t>(stages_));
+  for (size_t r : reductions_) by_stage_[static_cast<size_t>(stageOf(r))].push_back(r);
+}
+
+int RowStages::depthOf(Value v) const {
+  auto at = depth_.find(v.index);
+  return at == depth_.end() ? 0 : at->second;
+}
+
+int RowStages::outputStage(size_t output) const {
+  return full_output_[output] ? stages_ - 1 : depthOf(cluster_.outputs[output]);
+}
+
+size_t RowStages::accumulators() const {
+  size_t count = 0;
+  for (size_t r : reductions_) count += op(r).results.size();
+  return count;
+}
+
+Indices RowStages::operandIndices(size_t reduction, const Indices& domain) const {
+  const Op& o = op(reduction);
+  const auto& reduced = o.ints(AttrKey::dimensions);
+  const auto& map = cluster_.maps[reduction];
+  Indices indices;
+  size_t kept = 0, next = 0;
+  size_t rank = m_.shape(o.operand(0)).dims.size();
+  for (size_t d = 0; d < rank; ++d) {
+    if (std::ranges::find(reduced, static_cast<int64_t>(d)) == reduced.end()) {
+      int32_t from = map[kept++];
+      indices.push_back(from < 0 ? Index(0) : domain[static_cast<size_t>(from)]);
+      continue;
+    }
+    while (!cluster_.reduced[next]) ++next;
+    indices.push_back(domain[next++]);
+  }
+  return indices;
+}
+
+Indices RowStages::mappedIndices(size_t i, const Indices& domain) const {
+  Indices indices;
+  for (int32_t d : cluster_.maps[i])
+    indices.push_back(d < 0 ? Index(0) : domain[static_cast<size_t>(d)]);
+  return indices;
+}
+
+Indices RowStages::outputIndices(size_t output, const Indices& domain) const {
+  size_t rank = m_.shape(cluster_.outputs[output]).dims.size();
+  return Indices(domain.begin(), domain.begin() + static_cast<int64_t>(rank));
+}
+
+std::vector<RowStages::Reused> RowStages::reused() const {
+  std::vector<Reused> list;
+  for (size_t i = 0; i < cluster_.ops.size(); ++i) {
+    if (op(i).results.size() != 1 || !isCostly(op(i).kind) || !isFull(i)) continue;
+    Value v = op(i).result();
+    int first = stages_, last = -1;
+    auto note = [&](int stage) {
+      first = std::min(first, stage);
+      last = std::max(last, stage);
+    };
+    for (size_t r : reductions_)
+      if (needs(op(r).operand(0), v, 0)) note(stageOf(r));
+    for (size_t o = 0; o < cluster_.outputs.size(); ++o)
+      if (needs(cluster_.outputs[o], v, 0)) note(outputStage(o));
+    if (first < last) list.push_back({i, first});
+  }
+  return list;
+}
+
+bool RowStages::isFull(size_t i) const {
+  const auto& map = cluster_.maps[i];
+  for (size_t d = 0; d < cluster_.domain.size(); ++d)
+    if (cluster_.reduced[d] && cluster_.domain[d] > 1 &&
+        std::ranges::find(map, static_cast<int32_t>(d)) == map.end())
+      return false;
+  return map.size() == m_.shape(op(i).result()).dims.size();
+}
+
+// Whether computing `v` at a place of the row evaluates `what` there.
+bool RowStages::needs(Value v, Value what, int level) const {
+  if (v == what) return true;
+  const Op* o = m_.def(v);
+  if (!o || level > 32 || o->kind == OpKind::reduce_ || !depth_.contains(v.index)) return false;
+  return std::ranges::any_of(o->operands,
+                             [&](Value operand) { return needs(operand, what, level + 1); });
+}
+
+}  // namespace tercel::kernel
