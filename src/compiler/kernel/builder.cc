@@ -253,6 +253,10 @@ V Builder::compare(Opcode op, Predicate predicate, V a, V b) {
 
 V Builder::cast(Opcode op, V a, Scalar to) {
   if (type(a).scalar == to) return a;
+  const Inst* def = kernel_.def(a);
+  if (op == Opcode::fptrunc && def && def->op == Opcode::fpext &&
+      type(def->operands[0]).scalar == to)
+    return def->operands[0];
   uint64_t bits;
   if (isConstant(a, &bits)) {
     Type result = type(a).with(to);

@@ -59,6 +59,7 @@ class Emitter {
   void store(ir::Value v, const Indices& indices, const Elem& elem);  // to v's memory
   void storeAt(BufferId buffer, DType dtype, const Index& index, const Elem& elem);
   Elem loadAt(BufferId buffer, DType dtype, const Index& index);
+  V loadStrided(BufferId buffer, const Index& index, int step);
 
   // Runs a region on element values (reducers, comparators, scatter bodies).
   // f16 and bf16 are not rounded inside: a reduction of them is rounded once, by its user.

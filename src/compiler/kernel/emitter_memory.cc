@@ -6,6 +6,8 @@
 namespace tercel::kernel {
 namespace {
 
+constexpr int64_t kMaxStride = 8;  // beyond it a gather is no slower than so many loads
+
 // Lanes a, a+step, a+2*step ... of a vector of n lanes.
 std::vector<int16_t> lanesFrom(int first, int step, int count) {
   std::vector<int16_t> list;
@@ -65,11 +67,31 @@ Elem Emitter::loadAt(BufferId buffer, DType dtype, const Index& index) {
     }
     return {extend(step < 0 ? b_.shuffle(value, value, reversed) : value), {}};
   }
+  if (space_.linearInLanes(index, &step) && step > 1 && step <= kMaxStride && !complex &&
+      !mask.valid())
+    return {extend(loadStrided(buffer, index, static_cast<int>(step))), {}};
   if (!mask.valid()) mask = b_.constant(mask_type, 1);
   V at = space_.emitLanes(index, lanes_);
   if (!complex) return {extend(b_.gather(buffer, at, mask)), {}};
   V twice = b_.imul(at, b_.index(2));
   return {b_.gather(buffer, twice, mask), b_.gather(buffer, b_.iadd(twice, b_.index(1)), mask)};
+}
+
+// Every step-th element: vectors side by side, each giving the lanes that lie in it. The last one
+// ends with the last element, beyond which there may be no memory.
+V Emitter::loadStrided(BufferId buffer, const Index& index, int step) {
+  V at = space_.emitScalar(index, true), sum;
+  for (int j = 0; j < step; ++j) {
+    int first = j + 1 < step ? j * lanes_ : (lanes_ - 1) * (step - 1);
+    V next = b_.load(buffer, at, lanes_, index.constant + first);
+    std::vector<int16_t> from;
+    for (int i = 0; i < lanes_; ++i) {
+      int place = i * step - first;
+      from.push_back(static_cast<int16_t>(place >= 0 && place < lanes_ ? lanes_ + place : i));
+    }
+    sum = b_.shuffle(sum.valid() ? sum : next, next, from);
+  }
+  return sum;
 }
 
 Elem Emitter::selectWhere(V condition, const Elem& a, const Elem& b) {

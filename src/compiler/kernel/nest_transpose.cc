@@ -1,5 +1,6 @@
-// Movement that turns memory: a load lies along one dimension, the store along another. Square tiles
-// are loaded along the one, turned in registers, and finished along the other.
+// Movement that turns memory: loads lie along one dimension, stores along another. A block of
+// square tiles is loaded along the one and turned in registers into scratch memory that stays in
+// cache; then its rows are finished along the other, in whole lines wherever these begin.
 #include "compiler/kernel/nest_transpose.h"
 
 #include <algorithm>
@@ -10,7 +11,33 @@ namespace tercel::kernel {
 namespace {
 
 constexpr size_t kNone = ~size_t{0};
-constexpr int64_t kInTiles = 16, kOutTiles = 8;  // of a block
+constexpr int64_t kBlockBytes = 128 << 10;
+constexpr int64_t kBlockLine = 256;  // bytes of a block along the input's lines
+constexpr int64_t kMinTile = 4;
+
+// What a task does of one side: `first` to `last`. Its block is turned from `base` on, which is
+// less where the last block would be partial.
+struct Range {
+  V base, first, last;
+};
+
+// A dimension of the turned plane, cut in blocks.
+struct Side {
+  int64_t extent = 1, block = 1, blocks = 1;
+  int64_t size = 1;  // of what is turned at a time
+
+  Side() = default;
+  Side(int64_t extent, int64_t block)
+      : extent(extent), block(block), blocks((extent + block - 1) / block),
+        size(std::min(block, extent)) {}
+
+  Range range(Builder& b, V number) const {
+    V first = b.imul(number, b.index(block));
+    if (extent % block == 0) return {first, first, b.iadd(first, b.index(block))};
+    V last = b.binary(Opcode::smin, b.iadd(first, b.index(block)), b.index(extent));
+    return {b.binary(Opcode::smin, first, b.index(extent - size)), first, last};
+  }
+};
 
 class TransposeNest {
  public:
@@ -36,18 +63,41 @@ class TransposeNest {
           in_group_ = g;
     }
     if (in_group_ == kNone || out_group_ == kNone) return false;
-    DType dtype = m_.shape(source_).dtype;
-    if (isComplex(dtype)) return false;
-    lanes_ = low_.machine.vector_bytes / static_cast<int>(std::max<size_t>(4, byteSize(dtype)));
-    return plan_.groupExtent(out_group_) >= lanes_ && plan_.groupExtent(in_group_) >= lanes_;
+    dtype_ = m_.shape(transpose_).dtype;
+    held_ = heldAs(storedScalar(dtype_));
+    // Twice as many lines as this would not fit in registers.
+    tile_ = low_.machine.vector_bytes / static_cast<int>(std::max<int64_t>(2, byteSize(held_)));
+    int64_t narrow = std::min(plan_.groupExtent(out_group_), plan_.groupExtent(in_group_));
+    while (tile_ > narrow) tile_ /= 2;
+    return tile_ >= kMinTile;
   }
 
   void run() {
     chooseTasks();
+    DType out = m_.shape(low_.cluster.outputs[0]).dtype;
+    lanes_ = onlyMoves() && !isComplex(out)
+                 ? low_.machine.vector_bytes / static_cast<int>(byteSize(out))
+                 : vectorLanes(m_, low_.cluster, low_.machine);
+    while (lanes_ > 1 && lanes_ / 2 >= out_.extent) lanes_ /= 2;
+    streaming_ = out_.size >= 4 * lanes_ && streamsOutputs(low_, lanes_, lanes_);
+    addScratch();
     low_.forTasks(tasks_, [&](V task) { emitTask(task); });
   }
 
  private:
+  static Scalar heldAs(Scalar stored) {
+    if (stored == Scalar::f16 || stored == Scalar::bf16) return Scalar::i16;
+    return stored == Scalar::i1 ? Scalar::i8 : stored;
+  }
+
+  bool onlyMoves() const {
+    return std::ranges::all_of(low_.cluster.ops, [&](ir::OpId id) {
+      ir::OpKind kind = m_.op(id).kind;
+      return kind == ir::OpKind::transpose_ || kind == ir::OpKind::reshape_ ||
+             kind == ir::OpKind::slice_ || kind == ir::OpKind::reverse_;
+    });
+  }
+
   // The input that a transpose (through movement) reads; it must be the only transposed one.
   bool findTransposed() {
     for (ir::OpId id : low_.cluster.ops) {
@@ -69,7 +119,6 @@ class TransposeNest {
     Elem value = e.at(low_.cluster.outputs[0], i);
     low_.storeOutput(e, 0, e.space().linear(i, dims_), value);
     e.unbind(transpose_);
-    source_ = transpose_;
   }
 
   Indices transposeIndices(Emitter& e, const Indices& i) const {
@@ -77,48 +126,53 @@ class TransposeNest {
     return own == dims_ ? i : e.space().delinear(e.space().linear(i, dims_), own);
   }
 
-  // A tile reads and writes whole cache lines. A task does a block of tiles: neighbours in memory, so
-  // that each page is visited few times; the next task goes on along the same lines of the input.
+  // A task turns one block. The next task goes on along the same lines of the input.
   void chooseTasks() {
     for (size_t g = 0; g < plan_.groups.size(); ++g) {
       if (g == out_group_ || g == in_group_) continue;
       task_groups_.push_back(g);
       task_extents_.push_back(plan_.groupExtent(g));
     }
-    out_blocks_ = (plan_.groupExtent(out_group_) + kOutTiles * lanes_ - 1) / (kOutTiles * lanes_);
-    in_blocks_ = (plan_.groupExtent(in_group_) + kInTiles * lanes_ - 1) / (kInTiles * lanes_);
-    tasks_ = elementCount(task_extents_) * out_blocks_ * in_blocks_;
+    int64_t bytes = byteSize(held_);
+    in_ = Side(plan_.groupExtent(in_group_), kBlockLine / bytes);
+    out_ = Side(plan_.groupExtent(out_group_), kBlockBytes / bytes / in_.size / 64 * 64);
+    tasks_ = elementCount(task_extents_) * out_.blocks * in_.blocks;
+  }
+
+  // Rows of the block lie apart by an odd number of cache lines. A load of a last, partial vector
+  // may reach beyond the last row.
+  void addScratch() {
+    row_ = (out_.size + lanes_ - 1) / lanes_ * lanes_;
+    int64_t line = 64 / byteSize(held_);
+    if (row_ / line % 2 == 0) row_ += line;
+    for (int part = 0; part < (isComplex(dtype_) ? 2 : 1); ++part)
+      scratch_.push_back(b_.addScratch(held_, in_.size * row_ + lanes_));
   }
 
   void emitTask(V task) {
     Index t = space_.loop(task, tasks_);
-    Index in_block = space_.remainder(t, in_blocks_);
-    t = space_.quotient(t, in_blocks_);
-    Index out_block = space_.remainder(t, out_blocks_);
-    Indices at = space_.delinear(space_.quotient(t, out_blocks_), task_extents_);
+    Range in = in_.range(b_, space_.emitScalar(space_.remainder(t, in_.blocks)));
+    t = space_.quotient(t, in_.blocks);
+    Range out = out_.range(b_, space_.emitScalar(space_.remainder(t, out_.blocks)));
+    Indices at = space_.delinear(space_.quotient(t, out_.blocks), task_extents_);
     std::vector<Index> groups(plan_.groups.size());
     for (size_t i = 0; i < task_groups_.size(); ++i)
       groups[task_groups_[i]] =
           at[i].isConstant() ? at[i] : space_.loop(space_.emitScalar(at[i]), task_extents_[i]);
     // Long runs along the input's lines are what the hardware prefetches.
-    overBlock(out_block, kOutTiles, plan_.groupExtent(out_group_), [&](V out_at) {
-      overBlock(in_block, kInTiles, plan_.groupExtent(in_group_),
-                [&](V in_at) { emitTile(groups, in_at, out_at); });
+    overTiles(out_, [&](V out_at) {
+      overTiles(in_, [&](V in_at) { emitTile(groups, in, out, in_at, out_at); });
     });
+    b_.forLoop(in.first, in.last, 1, [&](V at_row) { emitRow(groups, in, out, at_row); });
   }
 
-  void overBlock(const Index& block, int64_t tiles, int64_t extent,
-                 const std::function<void(V)>& body) {
-    V first = b_.imul(space_.emitScalar(block), b_.index(tiles * lanes_));
-    V last = b_.binary(Opcode::smin, b_.iadd(first, b_.index(tiles * lanes_)), b_.index(extent));
-    b_.forLoop(first, last, lanes_, body);
-  }
-
-  Guard guardFor(V at, int64_t extent) {
-    if (extent % lanes_ == 0) return {};
-    Type ids{Scalar::i32, static_cast<uint16_t>(lanes_)};
-    V left = b_.cast(Opcode::itrunc, b_.isub(b_.index(extent), at), Scalar::i32);
-    return {b_.compare(Opcode::icmp, Predicate::slt, b_.laneIds(ids), left), {}};
+  // Places of tiles within a block; the last one overlaps its neighbour rather than be partial.
+  void overTiles(const Side& side, const std::function<void(V)>& body) {
+    b_.forLoop(b_.index(0), b_.index(side.size), tile_, [&](V at) {
+      body(side.size % tile_ == 0
+               ? at
+               : b_.binary(Opcode::smin, at, b_.index(side.size - tile_)));
+    });
   }
 
   Indices domainAt(std::vector<Index> groups, const Index& in, const Index& out) {
@@ -127,41 +181,90 @@ class TransposeNest {
     return domainIndices(space_, plan_, dims_.size(), groups);
   }
 
-  void emitTile(const std::vector<Index>& groups, V in_at, V out_at) {
+  // Elements are turned as they are in memory, pred as bytes.
+  V toHeld(V x) {
+    Scalar stored = storedScalar(dtype_);
+    if (stored == Scalar::i1) return b_.cast(Opcode::zext, x, held_);
+    if (stored == held_) return x;
+    return b_.cast(Opcode::bitcast, b_.cast(Opcode::fptrunc, x, stored), held_);
+  }
+
+  V fromHeld(V x) {
+    Scalar stored = storedScalar(dtype_);
+    if (stored == Scalar::i1)
+      return b_.compare(Opcode::icmp, Predicate::ne, x, b_.integer(b_.type(x), 0));
+    if (stored == held_) return x;
+    return b_.cast(Opcode::fpext, b_.cast(Opcode::bitcast, x, stored), computedScalar(dtype_));
+  }
+
+  void emitTile(const std::vector<Index>& groups, const Range& in, const Range& out, V in_at,
+                V out_at) {
+    Emitter e(b_, space_, m_, tile_);
+    low_.bindInputs(e);
+    Index in_lanes = space_.loop(b_.iadd(in.base, in_at), in_.extent, true);
+    std::vector<std::vector<V>> parts(scratch_.size());
+    for (int i = 0; i < tile_; ++i) {
+      V place = b_.iadd(b_.iadd(out.base, out_at), b_.index(i));
+      Indices at = domainAt(groups, in_lanes, space_.loop(place, out_.extent));
+      Elem x = elemWiden(b_, e.at(transpose_, transposeIndices(e, at)), tile_);
+      parts[0].push_back(toHeld(x.re));
+      if (x.im.valid()) parts[1].push_back(toHeld(x.im));
+    }
+    V corner = b_.iadd(b_.imul(in_at, b_.index(row_)), out_at);
+    for (size_t p = 0; p < parts.size(); ++p) {
+      transposeTile(b_, parts[p]);
+      for (int i = 0; i < tile_; ++i)
+        b_.store(scratch_[p], corner, parts[p][static_cast<size_t>(i)], i * row_);
+    }
+  }
+
+  // One row of the block, finished along the output's lines. What goes around the caches does so by
+  // whole lines: the row begins with a partial vector that ends where a line begins.
+  void emitRow(const std::vector<Index>& groups, const Range& in, const Range& out, V row) {
+    V begin = out.first;
+    Index in_index = space_.loop(row, in_.extent);
+    auto vectorAt = [&](V at, V count) {
+      emitVector(groups, in_index, b_.imul(b_.isub(row, in.base), b_.index(row_)), out, at, count);
+    };
+    bool aligned = out_.extent % lanes_ == 0 && out_.block % lanes_ == 0;
+    if (streaming_ && !aligned) {
+      Indices start = domainAt(groups, in_index, space_.loop(begin, out_.extent));
+      V line = space_.emitScalar(space_.linear(start, dims_));
+      V head = b_.binary(Opcode::and_, b_.isub(b_.index(0), line), b_.index(lanes_ - 1));
+      head = b_.binary(Opcode::smin, head, b_.isub(out.last, begin));
+      b_.ifThen(b_.compare(Opcode::icmp, Predicate::ne, head, b_.index(0)),
+                [&] { vectorAt(begin, head); });
+      begin = b_.iadd(begin, head);
+    }
+    V size = b_.isub(out.last, begin);
+    V whole = aligned ? out.last
+                      : b_.iadd(begin, b_.binary(Opcode::and_, size, b_.index(-lanes_)));
+    b_.forLoop(begin, whole, lanes_, [&](V at) { vectorAt(at, V{}); });
+    if (aligned) return;
+    V rest = b_.isub(out.last, whole);
+    b_.ifThen(b_.compare(Opcode::icmp, Predicate::ne, rest, b_.index(0)),
+              [&] { vectorAt(whole, rest); });
+  }
+
+  // count: lanes that exist, all where invalid.
+  void emitVector(const std::vector<Index>& groups, const Index& in_index, V row_start,
+                  const Range& out, V at, V count) {
     Emitter e(b_, space_, m_, lanes_);
     low_.bindInputs(e);
-    e.streaming = streamsOutputs(low_, lanes_, plan_.groupExtent(out_group_));
-    int64_t in_extent = plan_.groupExtent(in_group_), out_extent = plan_.groupExtent(out_group_);
-    Index in_lanes = space_.loop(in_at, in_extent, true);
-    Guard in_guard = guardFor(in_at, in_extent), out_guard = guardFor(out_at, out_extent);
-    std::vector<V> lines;
-    for (int i = 0; i < lanes_; ++i) {
-      V place = b_.iadd(out_at, b_.index(i));
-      if (out_extent % lanes_) place = b_.binary(Opcode::smin, place, b_.index(out_extent - 1));
-      Indices at = domainAt(groups, in_lanes, space_.loop(place, out_extent));
-      lines.push_back(e.guarded(in_guard, [&] {
-        return b_.widen(e.at(transpose_, transposeIndices(e, at)).re, lanes_);
-      }));
+    V place = b_.iadd(row_start, b_.isub(at, out.base));
+    auto held = [&](size_t part) { return fromHeld(b_.load(scratch_[part], place, lanes_)); };
+    e.bindElem(transpose_, {held(0), scratch_.size() > 1 ? held(1) : V{}});
+    Guard guard;
+    if (count.valid()) {
+      Type ids{Scalar::i32, static_cast<uint16_t>(lanes_)};
+      guard.lanes = b_.compare(Opcode::icmp, Predicate::slt, b_.laneIds(ids),
+                               b_.cast(Opcode::itrunc, count, Scalar::i32));
     }
-    transposeTile(b_, lines);
-    Index out_lanes = space_.loop(out_at, out_extent, true);
-    for (int i = 0; i < lanes_; ++i) {
-      V place = b_.iadd(in_at, b_.index(i));
-      auto write = [&] {
-        e.bindElem(transpose_, {lines[static_cast<size_t>(i)], {}});
-        Indices at = domainAt(groups, space_.loop(place, in_extent), out_lanes);
-        e.guarded(out_guard, [&] {
-          low_.storeOutput(e, 0, space_.linear(at, dims_), e.at(low_.cluster.outputs[0], at));
-        });
-        e.unbind(transpose_);
-      };
-      if (in_extent % lanes_ == 0) {
-        write();
-        continue;
-      }
-      b_.ifThen(b_.compare(Opcode::icmp, Predicate::slt, place, b_.index(in_extent)),
-                [&] { e.scope(write); });
-    }
+    e.streaming = streaming_;
+    Indices domain = domainAt(groups, in_index, space_.loop(at, out_.extent, true));
+    e.guarded(guard, [&] {
+      low_.storeOutput(e, 0, space_.linear(domain, dims_), e.at(low_.cluster.outputs[0], domain));
+    });
   }
 
   const ir::Module& m_;
@@ -171,14 +274,19 @@ class TransposeNest {
   IndexSpace space_;
   const Dims& dims_;
   LoopPlan plan_;
-  ir::Value transpose_, source_;
+  ir::Value transpose_;
   size_t turned_access_ = 0;
   bool single_ = false;
   size_t in_group_ = kNone, out_group_ = kNone;
   std::vector<size_t> task_groups_;
   Dims task_extents_;
-  int64_t out_blocks_ = 1, in_blocks_ = 1;
-  int lanes_ = 1;
+  Side in_, out_;
+  DType dtype_ = DType::f32;
+  Scalar held_ = Scalar::f32;       // of the scratch memory: integers of narrow floats
+  std::vector<BufferId> scratch_;  // of a complex number's parts
+  int64_t row_ = 0;                // elements from one row of it to the next
+  int tile_ = 1, lanes_ = 1;       // of what is turned, of what is stored
+  bool streaming_ = false;
 };
 
 }  // namespace

@@ -1,28 +1,49 @@
 // Turns a square of vectors in registers.
 #pragma once
+#include <algorithm>
 #include <vector>
 
 #include "compiler/kernel/builder.h"
 
 namespace tercel::kernel {
 
-// lines[i] lane j becomes lines[j] lane i. As many lines as lanes, a power of two: log2 steps of
-// shuffles, each exchanging blocks half the size of the last.
+// lines[i] lane j becomes lines[j] lane i. As many lines as lanes, a power of two. Blocks down to
+// 16 bytes are exchanged, each step's half the size of the last; within 16 bytes, where x86 has
+// instructions for it, pairs of lines are interleaved until their elements have changed places.
 inline void transposeTile(Builder& b, std::vector<V>& lines) {
   int n = static_cast<int>(lines.size());
-  for (int half = n / 2; half >= 1; half /= 2) {
-    std::vector<int16_t> low, high;
+  int unit = std::min(n, 16 / static_cast<int>(byteSize(b.type(lines[0]).scalar)));
+  auto pair = [&](V& x, V& y, const auto& first, const auto& second) {
+    std::vector<int16_t> one, two;
     for (int j = 0; j < n; ++j) {
-      bool second = (j / half) % 2;
-      low.push_back(static_cast<int16_t>(second ? n + j - half : j));
-      high.push_back(static_cast<int16_t>(second ? n + j : j + half));
+      one.push_back(static_cast<int16_t>(first(j)));
+      two.push_back(static_cast<int16_t>(second(j)));
     }
+    V a = x, c = y;
+    x = b.shuffle(a, c, one);
+    y = b.shuffle(a, c, two);
+  };
+  for (int half = n / 2; half >= unit; half /= 2) {
+    for (int i = 0; i < n; ++i)
+      if ((i / half) % 2 == 0)
+        pair(lines[static_cast<size_t>(i)], lines[static_cast<size_t>(i + half)],
+             [&](int j) { return (j / half) % 2 ? n + j - half : j; },
+             [&](int j) { return (j / half) % 2 ? n + j : j + half; });
+  }
+  for (int done = 1; done < unit; done *= 2) {
+    std::vector<V> next = lines;
     for (int i = 0; i < n; ++i) {
-      if ((i / half) % 2) continue;
-      V a = lines[static_cast<size_t>(i)], c = lines[static_cast<size_t>(i + half)];
-      lines[static_cast<size_t>(i)] = b.shuffle(a, c, low);
-      lines[static_cast<size_t>(i + half)] = b.shuffle(a, c, high);
+      int at = i % unit, group = i - at;
+      if (at >= unit / 2) continue;
+      V x = lines[static_cast<size_t>(i)], y = lines[static_cast<size_t>(i + unit / 2)];
+      auto from = [&](int j, int skip) {
+        return (j % 2 ? n : 0) + j / unit * unit + skip + j % unit / 2;
+      };
+      pair(x, y, [&](int j) { return from(j, 0); }, [&](int j) { return from(j, unit / 2); });
+      next[static_cast<size_t>(group + 2 * at)] = x;
+      next[static_cast<size_t>(group + 2 * at + 1)] = y;
     }
+    lines = next;
   }
 }
 
