@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "compiler/passes/expand_random.h"
+#include "compiler/passes/expand_reduce.h"
 #include "compiler/passes/passes.h"
 #include "compiler/passes/rewriter.h"
 #include "compiler/passes/rules.h"
@@ -31,6 +32,8 @@ class Expand : public Rewriter {
         return orderOperands(id);
       case OpKind::dot_general_:
         return rowProduct(id);
+      case OpKind::reduce_:
+        return splitReduce(*this, id) || canonicalised(id);
       case OpKind::rng_bit_generator_:
         return expandRandom(*this, id);
       default:
@@ -215,28 +218,7 @@ class Expand : public Rewriter {
   }
 
   Value addUp(Value v, DType dtype) {
-    return reduceBy(OpKind::add_, v, splat({dtype, {}}, 0), {shape(v).rank() - 1});
-  }
-
-  // reduce of v over `dimensions`, its body being one op.
-  Value reduceBy(OpKind kind, Value v, Value init, Ints dimensions) {
-    Shape result{shape(v).dtype, {}};
-    for (int64_t d = 0; d < shape(v).rank(); ++d)
-      if (std::ranges::find(dimensions, d) == dimensions.end())
-        result.dims.push_back(shape(v).dims[static_cast<size_t>(d)]);
-    ir::Type scalar{Shape{result.dtype, {}}, false};
-    ir::Module& m = module();
-    ir::RegionId body = m.addRegion();
-    Value a = m.addArg(body, scalar), b = m.addArg(body, scalar);
-    ir::OpId combine = m.addOp(kind, {a, b}, {&scalar, 1});
-    m.region(body).ops.push_back(combine);
-    m.region(body).results.push_back(m.op(combine).result());
-    ir::Type type{result, false};
-    ir::OpId id = m.addOp(OpKind::reduce_, {v, init}, {&type, 1});
-    m.op(id).attrs = {{AttrKey::dimensions, std::move(dimensions)}};
-    m.op(id).regions.push_back(body);
-    place(id);
-    return m.op(id).result();
+    return reduceBy(*this, OpKind::add_, v, splat({dtype, {}}, 0), {shape(v).rank() - 1});
   }
 };
 

@@ -1,0 +1,14 @@
+// Reductions that leave few elements of many, cut so that the cores can share them.
+#pragma once
+#include "compiler/passes/rewriter.h"
+
+namespace tercel::passes {
+
+// A reduce of v over `dimensions`, its body being one op.
+ir::Value reduceBy(Rewriter& rw, ir::OpKind kind, ir::Value v, ir::Value init, ir::Ints dimensions);
+
+// True: the op's result is replaced by that of two reductions, the first one in parts that are
+// independent. The cut depends on the shape alone, and so do the bits of a sum.
+bool splitReduce(Rewriter& rw, ir::OpId id);
+
+}  // namespace tercel::passes
