@@ -6,7 +6,7 @@
 namespace tercel::test {
 namespace {
 
-// A place is a step from one basic block to the next, hashed.
+// A place is a step from one basic block to the next, hashed. Threads that race lose one at most.
 constexpr size_t kPlaces = size_t{1} << 18;
 std::bitset<kPlaces> reached;
 thread_local uintptr_t previous = 0;

@@ -31,9 +31,9 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
-constexpr size_t kMaxBytes = 4096;    // of an artifact of the corpus that is changed
-constexpr int kMaxCpuSeconds = 20;    // for one input
-constexpr size_t kRecent = 64;        // inputs kept last are changed more often
+constexpr size_t kMaxBytes = 4096;  // of an artifact of the corpus that is changed
+constexpr int kMaxCpuSeconds = 20;  // for one input
+constexpr size_t kRecent = 64;      // inputs kept last are changed more often
 constexpr const char* kFinding = "fuzz_finding.bc";
 
 const std::string* current = nullptr;
