@@ -120,7 +120,11 @@ void inParallel(size_t count, Work&& work) {
     for (size_t i; (i = next.fetch_add(1)) < count;) work(i);
   };
   std::vector<std::thread> helpers;
-  for (size_t t = 1; t < threads; ++t) helpers.emplace_back(run);
+  try {
+    for (size_t t = 1; t < threads; ++t) helpers.emplace_back(run);
+  } catch (const std::exception&) {
+    // The machine has no more threads: those there are do the work.
+  }
   run();
   for (std::thread& t : helpers) t.join();
 }

@@ -2,6 +2,7 @@
 
 #include <exception>
 #include <new>
+#include <system_error>
 
 #include "pjrt/entry.h"
 
@@ -55,6 +56,10 @@ PJRT_Error* errorFromException(const char* entry) noexcept try {
     return outOfMemory();
   } catch (const CheckFailure& failure) {
     return makeError(internalError(entry, ": ", failure.message));
+  } catch (const std::system_error& error) {
+    if (error.code() == std::errc::resource_unavailable_try_again)
+      return makeError(resourceExhausted(entry, ": the machine has no more threads"));
+    return makeError(internalError(entry, ": ", error.what()));
   } catch (const std::exception& exception) {
     return makeError(internalError(entry, ": ", exception.what()));
   } catch (...) {

@@ -40,8 +40,9 @@ bool Device::onQueueThread() { return on_queue_thread; }
 void Device::enqueue(std::function<void()> work) {
   {
     std::lock_guard lock(mutex_);
-    queue_.push_back(std::move(work));
+    // First, since the machine may have no more threads: then nothing has been queued.
     if (!thread_.joinable()) thread_ = std::thread([this] { drain(); });
+    queue_.push_back(std::move(work));
   }
   wake_.notify_one();
 }
