@@ -162,3 +162,12 @@ def test_convolutions_of_other_ranks(agree, rng):
                                                      dimension_numbers=("NCH", "HIO", "NCH"))),
           floats(rng, 2, 3, 11), floats(rng, 5, 3, 4), floats(rng, 1, 2, 5, 6, 7),
           floats(rng, 3, 2, 2, 3, 2), scale=20)
+
+
+def test_long_sums_of_products_stay_exact(tercel):
+    rng = np.random.default_rng(0)
+    a, b = (rng.random(shape, dtype=np.float32) for shape in ((3, 20000), (20000, 17)))
+    exact = a.astype(np.float64) @ b.astype(np.float64)
+    with jax.default_device(tercel):
+        got = np.asarray(jax.jit(jnp.matmul)(a, b))
+    assert np.max(np.abs(got - exact) / exact) < 1e-6

@@ -3,8 +3,8 @@
 // The output's innermost dimension is vectorised: the operand that varies along it (the n side) is
 // loaded as vectors, the other one (the m side) as scalars, each used for a whole tile of rows x
 // vectors whose sums stay in registers over the loop of k. Panels of the n side, and tiles of the m
-// side, are copied to scratch memory first where their own layout would make that loop slow (Goto and
-// van de Geijn, "Anatomy of high-performance matrix multiplication").
+// side, are copied to scratch memory first where their own layout would make that loop slow (Goto
+// and van de Geijn, "Anatomy of high-performance matrix multiplication").
 #pragma once
 #include "compiler/kernel/contract_tiling.h"
 #include "compiler/kernel/contraction.h"
@@ -50,8 +50,8 @@ class ContractNest {
   void packM(const Groups& groups, V row);
   void packAcross(const Groups& groups, V row);
   using GroupBody = std::function<void(const Groups&, const Index&)>;
-  void overGroups(Emitter& e, const std::vector<size_t>& list, size_t at, Groups groups, Index linear,
-                  const GroupBody& body);
+  void overGroups(Emitter& e, const std::vector<size_t>& list, size_t at, Groups groups,
+                  Index linear, const GroupBody& body);
   Groups with(Groups groups, size_t group, const Index& index) const;
 
   // contract_tile.cc
@@ -63,7 +63,10 @@ class ContractNest {
   void emitTile(const Tile& tile);
   Sums sumsAcross(const Tile& tile);
   V multiplyAdd(Emitter& e, V a, V b, V sum);
-  Sums overK(Emitter& e, const Tile& tile, size_t at, Groups groups, Index linear, const Sums& sums);
+  Sums overK(Emitter& e, const Tile& tile, size_t at, Groups groups, Index linear,
+             const Sums& sums);
+  Sums inRuns(int64_t count, int64_t inside, const Sums& sums,
+              const std::function<Sums(V, const Sums&)>& body);
   Sums step(Emitter& e, const Tile& tile, const Groups& groups, const Index& k, const Sums& sums);
   V nVector(Emitter& e, const Tile& tile, const Groups& groups, const Index& k, int v);
   V mScalar(Emitter& e, const Tile& tile, const Groups& groups, const Index& k, int64_t i);

@@ -45,7 +45,8 @@ int64_t ContractNest::columnOffset(int v) const {
 }
 
 Index ContractNest::columnIndex(V column, int v) {
-  int64_t extent = std::max<int64_t>(0, n_ - tiling_.panel()) + std::min<int64_t>(n_, tiling_.lanes);
+  int64_t starts = std::max<int64_t>(0, n_ - tiling_.panel());
+  int64_t extent = starts + std::min<int64_t>(n_, tiling_.lanes);
   return space_.add(space_.loop(column, extent, tiling_.lanes > 1), Index(columnOffset(v)));
 }
 
@@ -79,16 +80,37 @@ ContractNest::Sums ContractNest::overK(Emitter& e, const Tile& tile, size_t at, 
   bool packed = tiling_.pack_m && tiling_.pack_n;
   if (at == (packed ? std::min<size_t>(1, k_groups_.size()) : k_groups_.size()))
     return step(e, tile, groups, linear, sums);
-  int64_t count = packed ? k_ : extent(k_groups_[at]);
-  return b_.forLoop(b_.index(0), b_.index(count), 1, {sums.begin(), sums.end()},
-                    [&](V i, std::span<const V> now) {
+  int64_t count = packed ? k_ : extent(k_groups_[at]), inside = 1;
+  for (size_t g = at + 1; !packed && g < k_groups_.size(); ++g) inside *= extent(k_groups_[g]);
+  return inRuns(count, inside, sums, [&](V i, const Sums& now) {
     Index here = space_.loop(i, count);
-    Sums next;
-    for (V v : now) next.push_back(v);
     return e.scope([&] {
       return overK(e, tile, at + 1, with(groups, packed ? kNone : k_groups_[at], here),
-                   space_.add(space_.scale(linear, count), here), next);
+                   space_.add(space_.scale(linear, count), here), now);
     });
+  });
+}
+
+// A loop of `count` iterations, each of which adds `inside` products. A long sum is added up from
+// those of shorter runs: rounding errors grow with a run's length.
+ContractNest::Sums ContractNest::inRuns(int64_t count, int64_t inside, const Sums& sums,
+                                        const std::function<Sums(V, const Sums&)>& body) {
+  constexpr int64_t kLongestRun = 1024;
+  auto loop = [&](V lo, V hi, const Sums& from) {
+    return b_.forLoop(lo, hi, 1, {from.begin(), from.end()}, [&](V i, std::span<const V> now) {
+      return body(i, Sums(now.begin(), now.end()));
+    });
+  };
+  bool is_level = inside <= kLongestRun && kLongestRun < inside * count;
+  if (!is_level || !isFloat(sum_)) return loop(b_.index(0), b_.index(count), sums);
+  int64_t run = std::max<int64_t>(1, kLongestRun / inside);
+  V zero = b_.constant({sum_, static_cast<uint16_t>(tiling_.lanes)}, 0);
+  return b_.forLoop(b_.index(0), b_.index(count), run, {sums.begin(), sums.end()},
+                    [&](V first, std::span<const V> now) {
+    V last = b_.binary(Opcode::smin, b_.iadd(first, b_.index(run)), b_.index(count));
+    Sums own = loop(first, last, Sums(sums.size(), zero));
+    for (size_t i = 0; i < own.size(); ++i) own[i] = b_.fadd(now[i], own[i]);
+    return own;
   });
 }
 
