@@ -1,5 +1,5 @@
-// Tiles whose vectors lie along the sum: for products with few rows or columns, where both sides are
-// read as they lie and no vector would be filled otherwise. The lanes are added up at the end.
+// Tiles whose vectors lie along the sum: for products with few rows or columns, where both sides
+// are read as they lie and no vector would be filled otherwise. The lanes are added up at the end.
 #include <algorithm>
 
 #include "compiler/kernel/contract_nest.h"
@@ -7,6 +7,7 @@
 namespace tercel::kernel {
 namespace {
 
+// Of each segment of one or both of two vectors, the first or second half.
 std::vector<int16_t> halves(int segments, int width, int lanes, bool second, bool both) {
   std::vector<int16_t> list;
   for (int source = 0; source < (both ? 2 : 1); ++source)
@@ -21,9 +22,9 @@ V added(Builder& b, V x, V y) {
   return isFloat(b.type(x).scalar) ? b.fadd(x, y) : b.iadd(x, y);
 }
 
-// Lane i of the result is the sum of all lanes of lines[i]; as many lines as a power of two, at most
-// one for each lane. Vectors hold segments of partial sums: each step joins two vectors, or a vector
-// with itself, and halves the segments.
+// Lane i of the result is the sum of all lanes of lines[i]; as many lines as a power of two, at
+// most one for each lane. Vectors hold segments of partial sums: each step joins two vectors, or a
+// vector with itself, and halves the segments.
 V sumOfLanes(Builder& b, std::vector<V> lines) {
   int segments = 1, width = b.type(lines[0]).lanes;
   for (; width > 1; width /= 2) {

@@ -11,8 +11,9 @@ ContractNest::Groups ContractNest::with(Groups groups, size_t group, const Index
   return groups;
 }
 
-void ContractNest::overGroups(Emitter& e, const std::vector<size_t>& list, size_t at, Groups groups,
-                              Index linear, const GroupBody& body) {
+// Loops over the groups of the list; body gets them and their linear index.
+void ContractNest::overGroups(Emitter& e, const std::vector<size_t>& list, size_t at,
+                              Groups groups, Index linear, const GroupBody& body) {
   if (at == list.size()) return body(groups, linear);
   int64_t count = extent(list[at]);
   b_.forLoop(b_.index(0), b_.index(count), 1, [&](V i) {
@@ -58,7 +59,8 @@ void ContractNest::packLine(Emitter& e, const Groups& groups, V column, V to) {
     });
 }
 
-// The n side lies along k: squares of it are turned in registers, the last one of a line moved back.
+// The n side lies along k: squares of it are turned in registers, the last one of a line moved
+// back.
 void ContractNest::packTurned(const Groups& groups, V column, V base) {
   int64_t side = tiling_.square, inner = extent(innerSum());
   Emitter e = emitter(tiling_.square);
@@ -99,8 +101,8 @@ void ContractNest::turnSquare(Emitter& e, const Groups& groups, V column, V k, V
     b_.store(n_scratch_, to, lines[static_cast<size_t>(r)], r * tiling_.panel());
 }
 
-// [row][m_pitch_] of the m side: by vectors where it lies along k, else element by element. A vector
-// that is longer than its line is stored whole, the next line over it.
+// [row][m_pitch_] of the m side: by vectors where it lies along k, else element by element. A
+// vector that is longer than its line is stored whole, the next line over it.
 void ContractNest::packM(const Groups& groups, V row) {
   int64_t inner = extent(innerSum());
   int lanes = 1;
@@ -116,7 +118,8 @@ void ContractNest::packM(const Groups& groups, V row) {
   overGroups(e, outerSums(), 0, groups, Index(0), [&](const Groups& at, const Index& k0) {
     V line = space_.emitScalar(space_.scale(k0, inner));
     auto piece = [&](V i) {
-      V k = inner > lanes && inner % lanes ? b_.binary(Opcode::smin, i, b_.index(inner - lanes)) : i;
+      V k = i;
+      if (inner > lanes && inner % lanes) k = b_.binary(Opcode::smin, i, b_.index(inner - lanes));
       Groups along = with(at, innerSum(), space_.loop(k, inner, lanes > 1));
       for (int64_t r = 0; r < tiling_.rows; ++r)
         e.guarded(guard, [&] {
@@ -130,8 +133,8 @@ void ContractNest::packM(const Groups& groups, V row) {
   });
 }
 
-// [tile][k][row]: the m side lies along the rows. Several tiles at once, because they are neighbours
-// in memory.
+// [tile][k][row]: the m side lies along the rows. Several tiles at once, because they are
+// neighbours in memory.
 void ContractNest::packAcross(const Groups& groups, V row) {
   int64_t together = tiling_.together * tiling_.rows;
   int lanes = static_cast<int>(tiling_.rows);

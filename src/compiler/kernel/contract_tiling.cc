@@ -9,7 +9,7 @@ namespace {
 int64_t ceilDiv(int64_t a, int64_t b) { return (a + b - 1) / b; }
 
 constexpr int64_t kMostRows = 14;  // more than the L1 cache has ways costs more than it saves
-constexpr int kMostVectors = 8;
+constexpr int64_t kMostVectors = 8;
 constexpr int64_t kAcrossRows = 8;  // a whole vector, that needs no mask
 
 constexpr int64_t kWorthPacking = 3;  // tiles that read a panel
@@ -26,10 +26,10 @@ double stepCost(const ContractSizes& s, int lanes, int64_t rows, int64_t vectors
   double tile = std::max({sums / 2, loads / 2, 4.0, from_l2}) + 0.05 * loads + 0.3;
   double down = static_cast<double>(ceilDiv(s.m, rows));
   double panels = static_cast<double>(ceilDiv(s.n, vectors * lanes));
-  // Lines of the n side that are far apart come one by one, which narrow panels do more often, or are
-  // packed. What of a tile's inputs is padding is worked out once.
-  bool packed = down >= kWorthPacking;
-  double far = !isFar(s.n_side) ? 0 : packed ? kPackCycles * static_cast<double>(vectors * lanes) : 4;
+  // Lines of the n side that are far apart are packed, or come one by one, which narrow panels do
+  // more often. What of a tile's inputs is padding is worked out once.
+  double far = down >= kWorthPacking ? kPackCycles * static_cast<double>(vectors * lanes) : 4;
+  if (!isFar(s.n_side)) far = 0;
   return panels * (down * tile + far) + (s.m_side.padded ? 2 * down : 0);
 }
 
@@ -46,7 +46,8 @@ void chooseTile(const ContractSizes& s, const Machine& machine, ContractTiling& 
   int registers = machine.vector_bytes == 64 ? 28 : 14;  // for sums and the vectors of a step
   int64_t row_step = t.across ? kAcrossRows : 1, most_rows = t.across ? kAcrossRows : kMostRows;
   double best = 1e300;
-  for (int vectors = 1; vectors <= std::min<int64_t>(kMostVectors, ceilDiv(s.n, t.lanes)); ++vectors)
+  int64_t most_vectors = std::min(kMostVectors, ceilDiv(s.n, t.lanes));
+  for (int vectors = 1; vectors <= most_vectors; ++vectors)
     for (int64_t rows = row_step; rows <= std::min(most_rows, s.m); ++rows) {
       if ((rows + 1) * vectors > registers) break;
       double cost = stepCost(s, t.lanes, rows, vectors);
@@ -84,7 +85,8 @@ void choosePacking(const ContractSizes& s, ContractTiling& t) {
   const ContractSide &m = s.m_side, &n = s.n_side;
   int64_t tiles = ceilDiv(s.m, t.rows), panels = ceilDiv(s.n, t.panel());
   bool contiguous = std::abs(n.own_stride) <= 1;
-  t.pack_n = !contiguous || n.padded || (tiles >= kWorthPacking && ((isFar(n) && s.k >= 32) || n.converts));
+  bool worth = tiles >= kWorthPacking && ((isFar(n) && s.k >= 32) || n.converts);
+  t.pack_n = !contiguous || n.padded || worth;
   // Larger squares take fewer shuffles, but far longer to compile.
   bool turned = t.pack_n && !contiguous && n.sum_stride == 1 && !n.padded && s.inner_k >= 4;
   t.square = !turned ? 0 : t.lanes >= 8 && s.inner_k >= 8 ? 8 : t.lanes >= 4 ? 4 : 0;
@@ -92,43 +94,50 @@ void choosePacking(const ContractSizes& s, ContractTiling& t) {
   t.pack_m = t.across || m.padded || (panels >= 2 && (m.converts || m_far));
 }
 
+// Cycles of the whole product, apart from packing.
+double allCycles(const ContractSizes& s, const Machine& machine, const ContractTiling& t) {
+  double step = t.along_k ? static_cast<double>(s.m * s.n) / sumLanes(machine, s.sum_bytes)
+                          : stepCost(s, t.lanes, t.rows, t.vectors);
+  return step * static_cast<double>(s.k * s.batches);
+}
+
 // Enough tasks to share out, none below some microseconds; cut where packing is repeated least.
 void chooseTasks(const ContractSizes& s, const Machine& machine, ContractTiling& t) {
   constexpr double kTaskCycles = 3e4, kMostTasks = 16;
-  constexpr int64_t kRowsTogether = 64;
   int64_t tiles = ceilDiv(s.m, t.rows), panels = ceilDiv(s.n, t.panel());
-  double k = static_cast<double>(s.k), batches = static_cast<double>(s.batches);
-  double step = t.along_k ? static_cast<double>(s.m * s.n) / sumLanes(machine, s.sum_bytes)
-                          : stepCost(s, t.lanes, t.rows, t.vectors);
-  double cycles = step * k * batches;
+  double cycles = allCycles(s, machine, t), batches = static_cast<double>(s.batches);
   double wanted = std::clamp(cycles / kTaskCycles, 1.0, kMostTasks) / batches;
-  int64_t panel_bytes = s.k * t.panel() * s.sum_bytes;
-  int64_t fewest_columns =
-      t.pack_n ? ceilDiv(panels, std::max<int64_t>(1, machine.l2_bytes / 2 / panel_bytes)) : 1;
+  int64_t fewest_columns = 1;
+  if (t.pack_n) {  // what a task packs stays in the L2 cache
+    int64_t panel_bytes = s.k * t.panel() * s.sum_bytes;
+    fewest_columns = ceilDiv(panels, std::max<int64_t>(1, machine.l2_bytes / 2 / panel_bytes));
+  }
   // Cycles for an element that is packed, or else read again.
   bool turned = t.square || t.along_k;
   double n_again = turned ? 0.5 : t.pack_n || isFar(s.n_side) ? kPackCycles : 0.05;
   double m_again = t.pack_m ? kPackCycles : 0.05;
-  double n_cost = n_again * static_cast<double>(s.n) * k;
-  double m_cost = m_again * static_cast<double>(s.m) * k;
   double best = 1e300;
   for (int64_t columns = fewest_columns; columns <= panels; ++columns) {
     int64_t most = static_cast<int64_t>(std::ceil(wanted / static_cast<double>(columns)));
     for (int64_t rows = 1; rows <= std::clamp<int64_t>(most, 1, tiles); ++rows) {
+      double again = n_again * static_cast<double>(rows * s.n * s.k) +
+                     m_again * static_cast<double>(columns * s.m * s.k);
       double missing = std::max(0.0, wanted - static_cast<double>(rows * columns));
-      double cost = n_cost * static_cast<double>(rows) + m_cost * static_cast<double>(columns) +
-                    0.1 * missing * cycles / (wanted * batches);
+      double cost = again + 0.1 * missing * cycles / (wanted * batches);
       if (cost >= best) continue;
       best = cost;
       t.row_tasks = rows;
       t.column_tasks = columns;
     }
   }
-  t.tiles = ceilDiv(tiles, t.row_tasks);
-  if (t.across) {
-    t.together = std::clamp<int64_t>(kRowsTogether / t.rows, 1, s.m / t.rows);
-    t.tiles = ceilDiv(t.tiles, t.together) * t.together;
-  }
+}
+
+// The tiles and panels of each task.
+void shareOut(const ContractSizes& s, ContractTiling& t) {
+  constexpr int64_t kRowsTogether = 64;
+  int64_t tiles = ceilDiv(s.m, t.rows), panels = ceilDiv(s.n, t.panel());
+  if (t.across) t.together = std::clamp<int64_t>(kRowsTogether / t.rows, 1, s.m / t.rows);
+  t.tiles = ceilDiv(ceilDiv(tiles, t.row_tasks), t.together) * t.together;
   t.row_tasks = ceilDiv(tiles, t.tiles);
   t.panels = ceilDiv(panels, t.column_tasks);
   t.column_tasks = ceilDiv(panels, t.panels);
@@ -144,13 +153,13 @@ ContractTiling chooseTiling(const ContractSizes& sizes, const Machine& machine) 
   ContractTiling tiling;
   if (suitsAlong(sizes, machine)) {
     chooseAlong(sizes, machine, tiling);
-    chooseTasks(sizes, machine, tiling);
-    return tiling;
+  } else {
+    tiling.across = suitsAcross(sizes, machine);
+    chooseTile(sizes, machine, tiling);
+    choosePacking(sizes, tiling);
   }
-  tiling.across = suitsAcross(sizes, machine);
-  chooseTile(sizes, machine, tiling);
-  choosePacking(sizes, tiling);
   chooseTasks(sizes, machine, tiling);
+  shareOut(sizes, tiling);
   return tiling;
 }
 

@@ -34,7 +34,8 @@ Contraction::Contraction(const ir::Module& module, const ir::Op& op) : m_(module
   const Dims& kernel = m_.shape(op.operand(1)).dims;
   for (int64_t d : op.ints(AttrKey::kernel_spatial_dimensions))
     extents_.push_back(kernel[static_cast<size_t>(d)]);
-  extents_.push_back(kernel[static_cast<size_t>(op.integer(AttrKey::kernel_input_feature_dimension))]);
+  auto feature = static_cast<size_t>(op.integer(AttrKey::kernel_input_feature_dimension));
+  extents_.push_back(kernel[feature]);
 }
 
 bool Contraction::simple() const {

@@ -27,7 +27,8 @@ bool ContractNest::suits() {
   if (!classify()) return false;
   tiling_ = chooseTiling(sizes(), low_.machine);
   bool contiguous = tiling_.along_k || std::abs(strideOf(n_operand_, n_group_)) <= 1;
-  if (!contiguous && m_extent_ < 4 && m_extent_ <= tiling_.rows) return false;  // packed for nothing
+  bool packed_once = m_extent_ < 4 && m_extent_ <= tiling_.rows;
+  if (!contiguous && packed_once) return false;  // little to gain
   return k_ >= 2 || m_extent_ >= 2;
 }
 
@@ -161,9 +162,11 @@ void ContractNest::emitTask(V task) {
   auto bounds = [&](const Index& part, int64_t parts, int64_t size, int64_t whole) {
     if (parts == 1) return std::pair(b_.index(0), b_.index(whole));
     V first = b_.imul(space_.emitScalar(part), b_.index(size));
-    return std::pair(first, b_.binary(Opcode::smin, b_.iadd(first, b_.index(size)), b_.index(whole)));
+    V end = b_.binary(Opcode::smin, b_.iadd(first, b_.index(size)), b_.index(whole));
+    return std::pair(first, end);
   };
-  int64_t all_panels = (n_ + t.panel() - 1) / t.panel(), all_tiles = (m_extent_ + t.rows - 1) / t.rows;
+  int64_t all_panels = (n_ + t.panel() - 1) / t.panel();
+  int64_t all_tiles = (m_extent_ + t.rows - 1) / t.rows;
   auto [first, last] = bounds(columns, t.column_tasks, t.panels, all_panels);
   auto [tile_first, tile_last] = bounds(rows, t.row_tasks, t.tiles, all_tiles);
   if (t.pack_n) packN(groups, first, last);
@@ -175,8 +178,8 @@ void ContractNest::emitTask(V task) {
   });
 }
 
-// Tiles packed together start at one row, which for the last ones is moved back. No task but the last
-// one ends within.
+// Tiles packed together start at one row, which for the last ones is moved back. No task but the
+// last one ends within.
 void ContractNest::emitAcross(const Groups& groups, V tile_first, V tile_last, V first, V last) {
   V rows = b_.index(tiling_.rows);
   int64_t together = tiling_.together * tiling_.rows;
@@ -188,8 +191,8 @@ void ContractNest::emitAcross(const Groups& groups, V tile_first, V tile_last, V
     V left = b_.iadd(begin, b_.isub(tile_last, tile));
     V end = b_.binary(Opcode::smin, left, b_.index(tiling_.together));
     b_.forLoop(begin, end, 1, [&](V each) {
-      emitPanels(groups, b_.iadd(row, b_.imul(each, rows)), b_.imul(each, b_.index(m_pitch_)), first,
-                 last);
+      V slot = b_.imul(each, b_.index(m_pitch_));
+      emitPanels(groups, b_.iadd(row, b_.imul(each, rows)), slot, first, last);
     });
   });
 }

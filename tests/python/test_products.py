@@ -1,0 +1,69 @@
+"""Matrix products of all shapes: tiles, tails, panels that overlap, tasks."""
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+
+LAYOUTS = {"nn": "mk,kn->mn", "nt": "mk,nk->mn", "tn": "km,kn->mn", "tt": "km,nk->mn"}
+
+
+def operands(rng, equation, **sizes):
+    left, right = equation.split("->")[0].split(",")
+    return tuple(rng.normal(size=[sizes[d] for d in side]).astype(np.float32)
+                 for side in (left, right))
+
+
+def sizes_of(seed):
+    rng = np.random.default_rng(seed)
+    return dict(zip("mkn", (int(2 ** rng.uniform(0, 8.6)) for _ in range(3))))
+
+
+@pytest.mark.parametrize("layout", LAYOUTS)
+@pytest.mark.parametrize("seed", range(6))
+def test_random_shapes(agree, rng, layout, seed):
+    sizes = sizes_of(seed)
+    agree(lambda a, b: jnp.einsum(LAYOUTS[layout], a, b) / np.sqrt(sizes["k"]),
+          *operands(rng, LAYOUTS[layout], **sizes), scale=10)
+
+
+@pytest.mark.parametrize("layout", LAYOUTS)
+@pytest.mark.parametrize("seed", range(12, 15))
+def test_epilogues(agree, rng, layout, seed):
+    sizes = sizes_of(seed)
+    agree(lambda a, b: jnp.tanh(jnp.einsum(LAYOUTS[layout], a, b) / sizes["k"] + b.sum()),
+          *operands(rng, LAYOUTS[layout], **sizes), scale=10)
+
+
+@pytest.mark.parametrize("layout", LAYOUTS)
+@pytest.mark.parametrize("m, k, n", [(61, 130, 83), (5, 77, 200), (200, 77, 5), (13, 40, 70)])
+def test_nan_stays_in_its_row_and_column(tercel, rng, layout, m, k, n):
+    equation = LAYOUTS[layout]
+    a, b = operands(rng, equation, m=m, k=k, n=n)
+    rows, columns = a if layout[0] == "n" else a.T, b if layout[1] == "t" else b.T
+    rows[m - 2, k - 1] = np.nan
+    columns[n - 3, 0] = np.inf
+    got = np.asarray(jax.jit(lambda a, b: jnp.einsum(equation, a, b))(
+        jax.device_put(a, tercel), jax.device_put(b, tercel)))
+    finite = np.ones((m, n), bool)
+    finite[m - 2], finite[:, n - 3] = False, False
+    assert np.array_equal(np.isfinite(got), finite)
+
+
+@pytest.mark.parametrize("groups", [2, 3, 5])
+@pytest.mark.parametrize("layout", [("NHWC", "HWIO"), ("NCHW", "OIHW")])
+def test_grouped_convolutions_and_their_gradients(agree, rng, groups, layout):
+    inputs, kernel = layout
+    channels, features = 4 * groups, 9 * groups
+
+    def ordered(names, **sizes):
+        return rng.normal(size=[sizes[d] for d in names]).astype(np.float32)
+
+    def loss(x, w):
+        y = jax.lax.conv_general_dilated(x, w, (1, 2), "SAME", feature_group_count=groups,
+                                         dimension_numbers=(inputs, kernel, inputs))
+        return (y * y).mean()
+
+    x = ordered(inputs, N=3, H=11, W=10, C=channels)
+    w = ordered(kernel, H=3, W=2, I=channels // groups, O=features)
+    agree(jax.value_and_grad(loss, (0, 1)), x, w, scale=10)
