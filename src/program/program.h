@@ -62,8 +62,9 @@ enum class StepKind : uint8_t {
 //              values = {1} for pred, {4} for s32
 // sort         slots = operands..., results...; target = comparator kernel, whose params are the
 //              operands' rows and which compares elements `begin` and `end`: 1 in scratch[0] where
-//              the first goes before the second; values = {outer, length, inner, is_stable, size of
-//              an element of each operand...}; dims are [outer, length, inner]. A result is an
+//              the first goes before the second; values = {outer, length, inner, kept, size of an
+//              element of each operand...}; dims are [outer, length, inner], of which the first
+//              `kept` along length are read from the results. A result is an
 //              operand's memory of the same element size or shares none with them. text = what the
 //              comparator is known to compare, as core/sort_keys.h says, or empty
 // custom_call  name; slots = operands..., results...; values = {number of operands}; text = its

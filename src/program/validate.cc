@@ -219,6 +219,8 @@ class Validator {
         }
       }
     }
+    if (step.values[3] < 0 || step.values[3] > step.values[1])
+      return invalidArgument("impossible number of sorted elements");
     return Status();
   }
 

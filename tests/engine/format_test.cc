@@ -175,6 +175,7 @@ TEST(Validate, NamesWhatIsWrong) {
       {"element size", [](Program& p) { p.sequences[3][0].values.pop_back(); }},
       {"sort dimensions", [](Program& p) { p.sequences[3][0].values[1] = -1; }},
       {"sort dimensions", [](Program& p) { p.sequences[3][0].values[4] = 3; }},
+      {"sorted elements", [](Program& p) { p.sequences[3][0].values[3] = 5; }},
       {"sort keys", [](Program& p) { p.sequences[3][0].text = "f32,s32"; }},
       {"sort keys", [](Program& p) { p.sequences[3][0].text = "f64"; }},
       {"sort keys", [](Program& p) { p.sequences[3][0].text = "c64"; }},

@@ -3,6 +3,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
 #include <cstring>
 #include <limits>
@@ -24,9 +25,22 @@ int compareValues(double a, double b) {
   return a < b ? -1 : a > b;
 }
 
+// totalOrder: bits are sign and magnitude.
 template <class T>
-int compareAs(const void* data, int64_t a, int64_t b) {
+int compareTotal(const T& a, const T& b) {
+  auto rank = [](const T& x) {
+    int64_t bits = 0;
+    std::memcpy(&bits, &x, std::min(sizeof(T), sizeof(bits)));
+    int64_t sign = int64_t{1} << (8 * std::min(sizeof(T), sizeof(bits)) - 1);
+    return bits & sign ? -1 - (bits & ~sign) : bits;
+  };
+  return rank(a) < rank(b) ? -1 : rank(a) > rank(b);
+}
+
+template <class T>
+int compareAs(const void* data, int64_t a, int64_t b, bool total) {
   const T* values = static_cast<const T*>(data);
+  if (total) return compareTotal(values[a], values[b]);
   if constexpr (std::is_integral_v<T>) {
     return values[a] < values[b] ? -1 : values[a] > values[b];
   } else if constexpr (std::is_floating_point_v<T>) {
@@ -41,8 +55,9 @@ int compareAs(const void* data, int64_t a, int64_t b) {
 void byKeys(void* const* params, int64_t a, int64_t b, void* scratch) {
   int order = 0;
   for (size_t k = 0; k < current_keys.size() && order == 0; ++k) {
-    order =
-        visitDType(current_keys[k].dtype, [&]<class T>() { return compareAs<T>(params[k], a, b); });
+    order = visitDType(current_keys[k].dtype, [&]<class T>() {
+      return compareAs<T>(params[k], a, b, current_keys[k].total);
+    });
     if (current_keys[k].descending) order = -order;
   }
   *static_cast<uint8_t*>(scratch) = order < 0;
@@ -71,7 +86,8 @@ std::vector<std::byte> randomArray(DType dtype, int64_t elements, std::mt19937& 
 }
 
 std::vector<std::vector<std::byte>> run(const Case& c, std::vector<std::vector<std::byte>> in,
-                                        bool by_keys, bool in_place, const Parallel& parallel) {
+                                        bool by_keys, bool in_place, const Parallel& parallel,
+                                        int64_t kept = -1) {
   std::vector<std::vector<std::byte>> out = in;
   std::vector<int64_t> sizes;
   std::vector<void*> from, to;
@@ -83,6 +99,7 @@ std::vector<std::vector<std::byte>> run(const Case& c, std::vector<std::vector<s
   Sort s;
   s.compare = byKeys;
   s.outer = c.outer, s.length = c.length, s.inner = c.inner;
+  s.kept = kept < 0 ? c.length : kept;
   s.element_bytes = sizes;
   s.operands = from.data();
   s.results = to.data();
@@ -99,6 +116,8 @@ TEST(KeySort, SameAsTheComparator) {
       {{DType::f32, DType::s32}, "f32", 2, 500, 3},
       {{DType::f32, DType::s32}, "-f32", 1, 700, 1},
       {{DType::f64, DType::u8}, "f64", 1, 1000, 1},
+      {{DType::f32, DType::s32}, "-f32!", 1, 700, 1},
+      {{DType::f16, DType::bf16, DType::s32}, "f16!,-bf16!", 3, 200, 1},
       {{DType::f16, DType::s64}, "f16", 1, 1000, 1},
       {{DType::bf16, DType::c128}, "bf16", 4, 100, 1},
       {{DType::s8, DType::f32}, "s8", 1, 1000, 1},
@@ -131,6 +150,37 @@ TEST(KeySort, SameAsTheComparator) {
   }
 }
 
+// The front of what the comparator gives, for rows long enough to be searched instead of sorted.
+TEST(KeySort, FirstElements) {
+  std::mt19937 random(6);
+  const Case cases[] = {
+      {{DType::f32, DType::s32}, "-f32!", 3, 300, 1},
+      {{DType::f16, DType::s32}, "f16", 2, 100, 3},
+      {{DType::f64, DType::s32}, "-f64", 1, 64, 1},
+      {{DType::u8, DType::s16}, "u8", 1, 500, 2},
+      {{DType::s32, DType::u8, DType::s64}, "s32,u8", 2, 90, 1},
+  };
+  for (const Case& c : cases) {
+    current_keys = *parseSortKeys(c.keys);
+    std::vector<std::vector<std::byte>> in;
+    for (DType dtype : c.operands)
+      in.push_back(randomArray(dtype, c.outer * c.length * c.inner, random));
+    auto want = run(c, in, false, false, Parallel());
+    for (int64_t kept : {1, 2, 7, 50}) {
+      auto got = run(c, in, true, true, Parallel(), kept);
+      for (size_t k = 0; k < in.size(); ++k) {
+        int64_t size = static_cast<int64_t>(byteSize(c.operands[k])) * c.inner;
+        for (int64_t o = 0; o < c.outer; ++o)
+          EXPECT_EQ(std::memcmp(got[k].data() + o * c.length * size,
+                                want[k].data() + o * c.length * size,
+                                static_cast<size_t>(kept * size)),
+                    0)
+              << c.keys << ' ' << kept;
+      }
+    }
+  }
+}
+
 TEST(KeySort, ResultsInEachOthersOperands) {
   current_keys = *parseSortKeys("s32");
   int32_t a[] = {3, 1, 2}, b[] = {10, 20, 30};
@@ -138,7 +188,7 @@ TEST(KeySort, ResultsInEachOthersOperands) {
   void *operands[] = {a, b}, *results[] = {b, a};
   Sort s;
   s.compare = byKeys;
-  s.length = 3;
+  s.length = s.kept = 3;
   s.element_bytes = sizes;
   s.operands = operands;
   s.results = results;
@@ -159,12 +209,14 @@ TEST(KeySort, WithoutMemoryIsAnError) {
 }
 
 TEST(SortKeys, Parse) {
-  auto keys = parseSortKeys("s32,-f64");
+  auto keys = parseSortKeys("s32,-f64,f16!");
   ASSERT_TRUE(keys);
-  ASSERT_EQ(keys->size(), 2u);
+  ASSERT_EQ(keys->size(), 3u);
+  EXPECT_TRUE((*keys)[2].total);
+  EXPECT_EQ(print(*keys), "s32,-f64,f16!");
   EXPECT_EQ((*keys)[1].dtype, DType::f64);
   EXPECT_TRUE((*keys)[1].descending);
-  for (const char* bad : {"", ",", "f32,", "-", "--f32", "f32 ", "c64", "x"}) {
+  for (const char* bad : {"", ",", "f32,", "-", "--f32", "f32 ", "c64", "x", "s32!", "!"}) {
     EXPECT_FALSE(parseSortKeys(bad)) << bad;
   }
 }

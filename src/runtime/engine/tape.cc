@@ -123,6 +123,7 @@ class TapeMaker {
     site.sort.outer = step.values[0];
     site.sort.length = step.values[1];
     site.sort.inner = step.values[2];
+    site.sort.kept = step.values[3];
     site.sort.element_bytes = std::span(step.values).subspan(4);
     if (auto keys = parseSortKeys(step.text)) site.keys = std::move(*keys);
     site.operands = static_cast<uint32_t>(step.slots.size() / 2);

@@ -13,6 +13,7 @@ namespace tercel::kernels {
 namespace {
 
 constexpr int64_t kInsertionSort = 48;  // rows up to here cost less without counting digits
+constexpr int64_t kSelect = 8;          // rows of which so small a part is wanted are not sorted
 constexpr int64_t kRowTask = 4096;      // elements that make a task worth its start
 
 // A key as an unsigned number of the same order, and the place in the row that it came from.
@@ -22,6 +23,7 @@ struct WideItem {
   uint64_t getKey() const { return key; }
   int64_t place() const { return static_cast<int64_t>(from); }
   void setKey(uint64_t k) { key = k; }
+  bool before(const WideItem& b) const { return key != b.key ? key < b.key : from < b.from; }
   static WideItem at(int64_t place) { return {0, static_cast<uint64_t>(place)}; }
 };
 
@@ -31,6 +33,7 @@ struct PackedItem {
   uint64_t getKey() const { return bits >> 32; }
   int64_t place() const { return static_cast<uint32_t>(bits); }
   void setKey(uint64_t k) { bits = k << 32 | static_cast<uint32_t>(bits); }
+  bool before(const PackedItem& b) const { return bits < b.bits; }
   static PackedItem at(int64_t place) { return {static_cast<uint64_t>(place)}; }
 };
 
@@ -43,39 +46,62 @@ T load(const void* from) {
 
 // `bits` are a sign, `exponent` bits and a mantissa.
 template <class U>
-U orderedFloat(U bits, int exponent) {
+U orderedFloat(U bits, int exponent, bool total) {
   constexpr int kWidth = 8 * sizeof(U);
   const U sign = static_cast<U>(U{1} << (kWidth - 1));
   const U magnitude = static_cast<U>(bits & ~sign);
   const U infinity = static_cast<U>(((U{1} << exponent) - 1) << (kWidth - 1 - exponent));
-  if (magnitude > infinity) return static_cast<U>(~U{0});  // NaN
-  if (magnitude == 0) return sign;
+  if (!total && magnitude > infinity) return static_cast<U>(~U{0});  // NaN
+  if (!total && magnitude == 0) return sign;
   return static_cast<U>(bits & sign ? ~bits : bits | sign);
 }
 
 template <class U>
-U orderedKey(U bits, DType dtype) {
-  switch (dtype) {
+U orderedKey(U bits, SortKey key) {
+  switch (key.dtype) {
     case DType::bf16:
     case DType::f32:
-      return orderedFloat(bits, 8);
+      return orderedFloat(bits, 8, key.total);
     case DType::f16:
-      return orderedFloat(bits, 5);
+      return orderedFloat(bits, 5, key.total);
     case DType::f64:
-      return orderedFloat(bits, 11);
+      return orderedFloat(bits, 11, key.total);
     default:
       break;
   }
-  return isSigned(dtype) ? static_cast<U>(bits ^ (U{1} << (8 * sizeof(U) - 1))) : bits;
+  return isSigned(key.dtype) ? static_cast<U>(bits ^ (U{1} << (8 * sizeof(U) - 1))) : bits;
 }
 
-// The key of each item: that of the element of the row at its place.
-template <class U, class Item>
-void loadKeys(const std::byte* row, int64_t stride, SortKey key, Item* items, int64_t n) {
-  for (int64_t i = 0; i < n; ++i) {
-    U ordered = orderedKey(load<U>(row + items[i].place() * stride), key.dtype);
-    items[i].setKey(key.descending ? static_cast<U>(~ordered) : ordered);
+// A row of keys, read where they lie.
+template <class U>
+struct KeyRow {
+  const std::byte* row;
+  int64_t stride;
+  SortKey key;
+  U at(int64_t place) const {
+    U ordered = orderedKey(load<U>(row + place * stride), key);
+    return key.descending ? static_cast<U>(~ordered) : ordered;
   }
+};
+
+// The first `kept` of n, in order: a heap of the best so far, the last of them on top.
+template <class U, class Item>
+void selectFirst(const KeyRow<U>& keys, Item* heap, int64_t kept, int64_t n) {
+  auto before = [](const Item& a, const Item& b) { return a.before(b); };
+  for (int64_t i = 0; i < kept; ++i) {
+    heap[i] = Item::at(i);
+    heap[i].setKey(keys.at(i));
+  }
+  std::make_heap(heap, heap + kept, before);
+  for (int64_t i = kept; i < n; ++i) {
+    U key = keys.at(i);
+    if (key >= heap[0].getKey()) continue;
+    std::pop_heap(heap, heap + kept, before);
+    heap[kept - 1] = Item::at(i);
+    heap[kept - 1].setKey(key);
+    std::push_heap(heap, heap + kept, before);
+  }
+  std::sort_heap(heap, heap + kept, before);
 }
 
 template <class Item>
@@ -118,16 +144,18 @@ template <class Item>
 class RowSorter {
  public:
   RowSorter(const Sort& sort, std::span<const SortKey> keys) : sort_(sort), keys_(keys) {
-    size_t length = static_cast<size_t>(sort.length), widest = 0;
+    size_t widest = 0, kept = static_cast<size_t>(sort.kept);
     for (int64_t bytes : sort.element_bytes) widest = std::max(widest, static_cast<size_t>(bytes));
-    items_.reset(static_cast<Item*>(std::malloc(2 * length * sizeof(Item))));
-    row_.reset(static_cast<std::byte*>(std::malloc(length * widest)));
+    selects_ = keys.size() == 1 && sort.kept > 0 && sort.kept <= sort.length / kSelect;
+    size_t items = selects_ ? kept : 2 * static_cast<size_t>(sort.length);
+    items_.reset(static_cast<Item*>(std::malloc(std::max<size_t>(1, items) * sizeof(Item))));
+    row_.reset(static_cast<std::byte*>(std::malloc(std::max<size_t>(1, kept * widest))));
   }
   bool ok() const { return items_ && row_; }
 
   void run(int64_t row) {
     int64_t first = row / sort_.inner * sort_.length * sort_.inner + row % sort_.inner;
-    const Item* order = sortKeys(first);
+    const Item* order = selects_ ? select(first) : sortKeys(first);
     for (size_t i = 0; i < sort_.element_bytes.size(); ++i) {
       switch (sort_.element_bytes[i]) {
         case 1:
@@ -164,7 +192,9 @@ class RowSorter {
     Item* other = items + sort_.length;
     for (int64_t i = 0; i < sort_.length; ++i) items[i] = Item::at(i);
     for (size_t k = keys_.size(); k-- > 0;) {
-      loadKey(k, operand(k, first), items);
+      visitKeys(k, first, [&](const auto& keys) {
+        for (int64_t i = 0; i < sort_.length; ++i) items[i].setKey(keys.at(items[i].place()));
+      });
       if (sort_.length <= kInsertionSort) {
         insertionSort(items, sort_.length);
         continue;
@@ -175,17 +205,26 @@ class RowSorter {
     return items;
   }
 
-  void loadKey(size_t k, const std::byte* row, Item* items) const {
+  const Item* select(int64_t first) {
+    visitKeys(0, first, [&](const auto& keys) {
+      selectFirst(keys, items_.get(), sort_.kept, sort_.length);
+    });
+    return items_.get();
+  }
+
+  template <class F>
+  void visitKeys(size_t k, int64_t first, F&& f) const {
     int64_t bytes = sort_.element_bytes[k], stride = sort_.inner * bytes;
+    const std::byte* row = operand(k, first);
     switch (bytes) {
       case 1:
-        return loadKeys<uint8_t>(row, stride, keys_[k], items, sort_.length);
+        return f(KeyRow<uint8_t>{row, stride, keys_[k]});
       case 2:
-        return loadKeys<uint16_t>(row, stride, keys_[k], items, sort_.length);
+        return f(KeyRow<uint16_t>{row, stride, keys_[k]});
       case 4:
-        return loadKeys<uint32_t>(row, stride, keys_[k], items, sort_.length);
+        return f(KeyRow<uint32_t>{row, stride, keys_[k]});
       default:
-        return loadKeys<uint64_t>(row, stride, keys_[k], items, sort_.length);
+        return f(KeyRow<uint64_t>{row, stride, keys_[k]});
     }
   }
 
@@ -195,15 +234,16 @@ class RowSorter {
     const std::byte* from = operand(i, first);
     auto* row = reinterpret_cast<T*>(row_.get());
     const int64_t stride = sort_.inner * static_cast<int64_t>(sizeof(T));
-    for (int64_t k = 0; k < sort_.length; ++k) {
+    for (int64_t k = 0; k < sort_.kept; ++k) {
       row[k] = load<T>(from + order[k].place() * stride);
     }
     std::byte* to = static_cast<std::byte*>(sort_.results[i]) + first * sort_.element_bytes[i];
-    for (int64_t k = 0; k < sort_.length; ++k) std::memcpy(to + k * stride, &row[k], sizeof(T));
+    for (int64_t k = 0; k < sort_.kept; ++k) std::memcpy(to + k * stride, &row[k], sizeof(T));
   }
 
   const Sort& sort_;
   std::span<const SortKey> keys_;
+  bool selects_;
   std::unique_ptr<Item, Free> items_;
   std::unique_ptr<std::byte, Free> row_;
 };

@@ -16,6 +16,7 @@ struct Sort {
   Comparator compare = nullptr;
   int64_t scratch_bytes = 0;  // that the comparator needs, scratch[0] included
   int64_t outer = 1, length = 0, inner = 1;
+  int64_t kept = 0;  // elements from the front of each row that matter; what follows is undefined
   std::span<const int64_t> element_bytes;  // of each operand: 1, 2, 4, 8 or 16
   void* const* operands = nullptr;         // row-major [outer, length, inner]
   void* const* results = nullptr;          // likewise; may be the operands' own memory
