@@ -174,5 +174,59 @@ TEST_F(Loop, ShortLoopsAreInline) {
   EXPECT_EQ(b.forLoop(b.index(4), b.index(7), 4, init, twice)[0], b.iadd(begin, b.index(4)));
 }
 
+TEST_F(Loop, FewTripsAreInline) {
+  auto out = b.addParam(Scalar::i64, false);
+  auto twice = [&](V outer) {
+    b.forLoop(b.index(0), b.index(2), 1, [&](V i) { b.store(out, b.iadd(outer, i), i); });
+  };
+  b.setInlineTrips(4);
+  b.forLoop(b.index(0), b.index(10), 5, twice);
+  EXPECT_EQ(bodyOf(kernel).find("for"), std::string::npos) << bodyOf(kernel);
+  EXPECT_NE(bodyOf(kernel).find("store #0"), std::string::npos);
+  b.forLoop(b.index(0), b.index(4), 1, twice);  // four trips leave none for what is in them
+  EXPECT_NE(bodyOf(kernel).find("step 1"), std::string::npos) << bodyOf(kernel);
+  b.setInlineTrips(1);
+}
+
+TEST_F(Loop, InlineTripsCarryValues) {
+  b.setInlineTrips(3);
+  V start = b.index(1);
+  Values last = b.forLoop(b.index(0), b.index(6), 2, {&start, 1}, [&](V i, std::span<const V> now) {
+    return Values{b.iadd(b.imul(now[0], b.index(10)), i)};
+  });
+  EXPECT_EQ(last[0], b.index(1024));
+  b.setInlineTrips(1);
+}
+
+using Slack = Fixture;
+
+TEST_F(Slack, MasksAtTheEndOfScratchAreDropped) {
+  auto seven = b.addScratch(Scalar::f32, 7), out = b.addParam(Scalar::f32, false);
+  Type ids{Scalar::i32, 8};
+  auto first = [&](int64_t n) {
+    return b.compare(Opcode::icmp, Predicate::slt, b.laneIds(ids), b.integer(ids, n));
+  };
+  V x = b.loadMasked(seven, b.index(0), first(7));
+  b.storeMasked(seven, b.index(0), x, first(7));
+  EXPECT_EQ(bodyOf(kernel).find("masked"), std::string::npos) << bodyOf(kernel);
+  b.storeMasked(seven, b.index(0), x, first(6));  // would overwrite the last element
+  EXPECT_NE(bodyOf(kernel).find("store_masked #0[%"), std::string::npos) << bodyOf(kernel);
+  b.storeMasked(seven, b.index(0), x, first(-3));  // no lane at all
+  EXPECT_EQ(kernel.insts.back().op, Opcode::store_masked);
+  b.storeMasked(out, b.index(0), x, first(7));  // params end where they end
+  EXPECT_NE(bodyOf(kernel).find("store_masked #1[%"), std::string::npos) << bodyOf(kernel);
+}
+
+TEST_F(Slack, FarLanesStayMasked) {
+  auto seven = b.addScratch(Scalar::f32, 7);
+  Type ids{Scalar::i32, 16};
+  V mask = b.compare(Opcode::icmp, Predicate::slt, b.laneIds(ids), b.integer(ids, 1));
+  b.loadMasked(seven, b.index(6), mask);  // 6 + 16 elements are within 7 and 64 bytes
+  EXPECT_EQ(bodyOf(kernel).find("masked"), std::string::npos);
+  b.loadMasked(seven, b.index(8), mask);
+  b.loadMasked(seven, begin, mask);
+  EXPECT_NE(bodyOf(kernel).find("load_masked #0[%0]"), std::string::npos) << bodyOf(kernel);
+}
+
 }  // namespace
 }  // namespace tercel::kernel

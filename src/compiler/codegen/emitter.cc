@@ -51,6 +51,7 @@ void Emitter::emit() {
   // Streaming stores are weakly ordered: nobody may be told of them before they are visible.
   if (streams(kernel_)) ir_.CreateIntrinsic(llvm::Intrinsic::x86_sse_sfence, {}, {});
   ir_.CreateRetVoid();
+  if (has_variables_) promoteVariables();
 }
 
 void Emitter::declareFunction() {
@@ -77,12 +78,18 @@ void Emitter::loadBuffers() {
   llvm::MDNode* nothing = llvm::MDNode::get(context, {});
   llvm::MDNode* domain = llvm::MDNode::get(context, llvm::MDString::get(context, "tercel"));
   std::vector<llvm::Metadata*> scopes;
+  std::vector<bool> variables = findVariables();
   for (size_t i = 0; i < kernel_.buffers.size(); ++i) {
     const kernel::Buffer& buffer = kernel_.buffers[i];
     llvm::MDNode* scope =
         llvm::MDNode::get(context, {llvm::MDString::get(context, scopeName(kernel_, i)), domain});
     scopes.push_back(scope);
     own_scope_.push_back(llvm::MDNode::get(context, scope));
+    if (variables[i]) {
+      has_variables_ = true;
+      buffers_.push_back(variable(buffer));
+      continue;
+    }
     if (buffer.param < 0) {
       buffers_.push_back(ir_.CreateConstInBoundsGEP1_64(ir_.getInt8Ty(), function_->getArg(3),
                                                         buffer.scratch_offset));

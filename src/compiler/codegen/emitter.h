@@ -33,6 +33,11 @@ class Emitter {
   llvm::PHINode* phi(V v);
   llvm::BasicBlock* newBlock(const char* name);
 
+  // registers.cc
+  std::vector<bool> findVariables() const;  // by buffer
+  Value* variable(const kernel::Buffer& buffer);
+  void promoteVariables();
+
   // arith.cc
   Value* emitPure(const Inst& inst);
   void checkFloatWidth(const Inst& inst) const;
@@ -102,6 +107,7 @@ class Emitter {
   std::vector<llvm::MDNode*> own_scope_, other_scopes_;  // of each buffer
   std::vector<bool> invariant_;  // nothing writes this buffer or one that overlaps it
   Value* spare_slot_ = nullptr;
+  bool has_variables_ = false;
 };
 
 }  // namespace tercel::codegen

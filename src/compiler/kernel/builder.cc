@@ -68,20 +68,6 @@ Builder::Builder(Kernel& kernel) : kernel_(kernel) {
   }
 }
 
-BufferId Builder::addParam(Scalar element, bool read_only) {
-  Buffer buffer{.element = element, .param = kernel_.params++, .read_only = read_only};
-  kernel_.buffers.push_back(buffer);
-  return static_cast<BufferId>(kernel_.buffers.size() - 1);
-}
-
-BufferId Builder::addScratch(Scalar element, int64_t elements) {
-  int64_t at = (kernel_.scratch_bytes + 63) / 64 * 64;
-  kernel_.buffers.push_back({.element = element, .scratch_offset = at});
-  // One vector of slack: a full-width access may start at the last element.
-  kernel_.scratch_bytes = at + elements * byteSize(element) + 64;
-  return static_cast<BufferId>(kernel_.buffers.size() - 1);
-}
-
 V Builder::addValue(Type type, BlockId block, InstId def) {
   kernel_.values.push_back({type, block, def});
   return {static_cast<uint32_t>(kernel_.values.size() - 1)};
@@ -279,63 +265,6 @@ V Builder::select(V condition, V a, V b) {
   return pure(Opcode::select, type(a), {condition, a, b});
 }
 
-V Builder::load(BufferId buffer, V index, int lanes, int64_t offset) {
-  const Buffer& b = kernel_.buffers[buffer];
-  Inst inst{.op = Opcode::load,
-            .type = {b.element, static_cast<uint16_t>(lanes)},
-            .operands = {index},
-            .imm = buffer,
-            .offset = offset};
-  return b.read_only ? share(std::move(inst)) : emit(std::move(inst), current_);
-}
-
-V Builder::loadMasked(BufferId buffer, V index, V mask, int64_t offset) {
-  const Buffer& b = kernel_.buffers[buffer];
-  Inst inst{.op = Opcode::load_masked,
-            .type = type(mask).with(b.element),
-            .operands = {index, mask},
-            .imm = buffer,
-            .offset = offset};
-  return b.read_only ? share(std::move(inst)) : emit(std::move(inst), current_);
-}
-
-V Builder::gather(BufferId buffer, V indices, V mask) {
-  const Buffer& b = kernel_.buffers[buffer];
-  Inst inst{.op = Opcode::gather,
-            .type = type(mask).with(b.element),
-            .operands = {indices, mask},
-            .imm = buffer};
-  return b.read_only ? share(std::move(inst)) : emit(std::move(inst), current_);
-}
-
-void Builder::store(BufferId buffer, V index, V value, int64_t offset) {
-  emit({.op = Opcode::store, .type = type(value), .operands = {index, value}, .imm = buffer,
-        .offset = offset},
-       current_);
-}
-
-void Builder::storeMasked(BufferId buffer, V index, V value, V mask, int64_t offset) {
-  emit({.op = Opcode::store_masked, .type = type(value), .operands = {index, value, mask},
-        .imm = buffer, .offset = offset},
-       current_);
-}
-
-void Builder::storeStreaming(BufferId buffer, V index, V value, int64_t offset) {
-  emit({.op = Opcode::store_streaming, .type = type(value), .operands = {index, value},
-        .imm = buffer, .offset = offset},
-       current_);
-}
-
-void Builder::scatter(BufferId buffer, V indices, V value, V mask) {
-  emit({.op = Opcode::scatter, .type = type(value), .operands = {indices, value, mask},
-        .imm = buffer},
-       current_);
-}
-
-void Builder::prefetch(BufferId buffer, V index, int64_t offset) {
-  emit({.op = Opcode::prefetch, .operands = {index}, .imm = buffer, .offset = offset}, current_);
-}
-
 BlockId Builder::openBlock(std::span<const Type> args, bool guarded) {
   BlockId id = static_cast<BlockId>(kernel_.blocks.size());
   Block block{.parent = current_, .depth = kernel_.blocks[current_].depth + 1, .guarded = guarded};
@@ -365,8 +294,9 @@ Builder::Values Builder::forLoop(V lo, V hi, int64_t step, std::span<const V> ca
   uint64_t first, last;
   if (isConstant(lo, &first) && isConstant(hi, &last)) {
     int64_t trips = static_cast<int64_t>(last) - static_cast<int64_t>(first);
-    if (trips <= 0) return Values(carried);
-    if (trips <= step) return body(lo, carried);
+    if (trips <= inline_trips_ * step)
+      return inlineTrips(static_cast<int64_t>(first), static_cast<int64_t>(last), step, carried,
+                         body);
   }
   SmallVector<Type, 8> types{Type{Scalar::i64, 1}};
   for (V v : carried) types.push_back(type(v));
@@ -377,6 +307,18 @@ Builder::Values Builder::forLoop(V lo, V hi, int64_t step, std::span<const V> ca
   SmallVector<V, 2> args = kernel_.blocks[block].args;
   closeBlock(body(args[0], std::span<const V>(args).subspan(1)));
   return finishControl(std::move(inst), std::span<const Type>(types).subspan(1));
+}
+
+// What is inside of trips one after another may itself be that many times fewer of them.
+Builder::Values Builder::inlineTrips(
+    int64_t lo, int64_t hi, int64_t step, std::span<const V> carried,
+    const std::function<Values(V, std::span<const V>)>& body) {
+  int64_t trips = (hi - lo + step - 1) / step, before = inline_trips_;
+  if (trips > 1) inline_trips_ = std::max<int64_t>(1, before / trips);
+  Values now(carried);
+  for (int64_t i = lo; i < hi; i += step) now = body(index(i), now);
+  inline_trips_ = before;
+  return now;
 }
 
 void Builder::forLoop(V lo, V hi, int64_t step, const std::function<void(V)>& body) {

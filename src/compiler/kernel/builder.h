@@ -61,8 +61,10 @@ class Builder {
   void prefetch(BufferId buffer, V index, int64_t offset = 0);
 
   using Values = SmallVector<V, 4>;
+  void setInlineTrips(int64_t trips) { inline_trips_ = trips; }
   // Emits `for (i = lo; i < hi; i += step)`; `body` gets i and the carried values and returns their
-  // next ones. Returns the last ones. A loop of one known trip is emitted inline.
+  // next ones. Returns the last ones. A loop of at most so many known trips becomes as many
+  // copies of its body.
   Values forLoop(V lo, V hi, int64_t step, std::span<const V> carried,
                  const std::function<Values(V, std::span<const V>)>& body);
   void forLoop(V lo, V hi, int64_t step, const std::function<void(V)>& body);
@@ -76,6 +78,10 @@ class Builder {
   V pure(Opcode op, Type type, std::initializer_list<V> operands, int64_t imm = 0);
 
  private:
+  bool staysInScratch(BufferId buffer, V index, int lanes, int64_t offset) const;
+  bool endsInSlack(BufferId buffer, V index, V mask, int64_t offset) const;
+  Values inlineTrips(int64_t lo, int64_t hi, int64_t step, std::span<const V> carried,
+                     const std::function<Values(V, std::span<const V>)>& body);
   V emit(Inst inst, BlockId block);
   V share(Inst inst);  // an equal earlier instruction's value, or a new one in its home block
   V findShared(const Inst& inst, uint64_t hash, BlockId block) const;
@@ -88,6 +94,7 @@ class Builder {
 
   Kernel& kernel_;
   BlockId current_ = 0;
+  int64_t inline_trips_ = 1;
   std::unordered_multimap<uint64_t, InstId> shared_;
 };
 

@@ -1,6 +1,7 @@
 // A cluster: the ops that one kernel computes together, and how it is lowered.
 #pragma once
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "compiler/ir/module.h"
@@ -33,7 +34,8 @@ std::string_view nestName(Nest nest);
 
 struct Cluster {
   Nest nest = Nest::loop;
-  std::vector<ir::OpId> ops;       // in order; none of a region inside
+  // In order; none of a region inside. Of a region nest: numbers that it knows, then the control op.
+  std::vector<ir::OpId> ops;
   std::vector<ir::Value> inputs;   // in memory before
   std::vector<ir::Value> outputs;  // in memory after
   // alias[i] = the input whose memory output i takes, or -1. The kernel then reads that input only
@@ -54,6 +56,8 @@ struct Cluster {
   std::vector<std::vector<int32_t>> maps;
   // Of a region nest: what its regions compute, in order, those of nested ops included.
   std::vector<struct RegionUnits> regions;
+  // Of a region nest: values made in the memory of others, which nothing reads afterwards.
+  std::vector<std::pair<ir::Value, ir::Value>> shares;
 };
 
 // A unit of work in order: a cluster, or one op that is a step of its own (while, if, sort ...).

@@ -58,11 +58,15 @@ using BlockId = uint32_t;
 using InstId = uint32_t;
 using BufferId = uint32_t;
 
+// Behind each piece of scratch memory: what a whole vector that starts in it may read and write.
+inline constexpr int64_t kScratchSlack = 64;
+
 // Where memory comes from: a parameter (params[param]) or the task's own scratch memory.
 struct Buffer {
   Scalar element = Scalar::f32;
   int32_t param = -1;          // -1: scratch
   int64_t scratch_offset = 0;  // bytes
+  int64_t elements = 0;        // of scratch memory; kScratchSlack bytes follow them
   int64_t align = 64;          // of the base, bytes
   int32_t alias_of = -1;       // another buffer that may be the same memory
   bool read_only = false;      // never written while the kernel runs: loads may move

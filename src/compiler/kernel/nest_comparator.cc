@@ -11,7 +11,8 @@ Status lowerComparator(Lowering& low) {
   Builder& b = low.builder;
   IndexSpace space(b);
   Emitter e(b, space, m, 1);
-  BufferId answer = b.addScratch(Scalar::i1, 1);
+  // No memory of the kernel's own, which would end with it: the caller reads what lies there.
+  BufferId answer = b.addScratch(Scalar::i1, 0);
   constexpr int64_t kAny = int64_t{1} << 40;
   Index i = space.scalar(b.taskBegin(), kAny), j = space.scalar(b.taskEnd(), kAny);
   std::vector<Elem> args;

@@ -19,6 +19,11 @@ struct Places {
   std::unordered_map<uint32_t, BufferId> buffers;
 };
 
+// A result up to here is made in scratch memory, which may become registers, and moved at the end.
+constexpr int64_t kMovedBytes = 4096;
+// Loops of so few trips are none: arrays of so few vectors are then read at places known now.
+constexpr int64_t kInlineTrips = 4;
+
 bool isElement(const ir::Module& m, Value v) { return m.shape(v).elements() == 1; }
 
 // A cluster inside a region nest.
@@ -36,9 +41,9 @@ class InnerLowering : public Lowering {
     for (Value v : cluster.inputs) {
       if (auto elem = places_.elems.find(v.index); elem != places_.elems.end())
         e.bindElem(v, elem->second);
-      else
-        e.bindMemory(v, places_.buffers.at(v.index));
-    }
+      else if (auto buffer = places_.buffers.find(v.index); buffer != places_.buffers.end())
+        e.bindMemory(v, buffer->second);
+    }  // what remains are numbers
   }
 
   void storeOutput(Emitter& e, size_t output, const Index& linear, const Elem& elem) override {
@@ -57,10 +62,12 @@ class RegionNest {
  public:
   explicit RegionNest(Lowering& low) : low_(low), m_(low.module), b_(low.builder) {
     for (const RegionUnits& r : low.cluster.regions) units_[r.region.index] = &r.units;
+    for (auto [value, owner] : low.cluster.shares) shares_[value.index] = owner;
   }
 
   Status run() {
     Status status;
+    b_.setInlineTrips(kInlineTrips);
     low_.forTasks(1, [&](V) { status = emitAll(); });
     return status;
   }
@@ -70,7 +77,7 @@ class RegionNest {
     IndexSpace space(b_);
     Emitter e(b_, space, m_, 1);
     low_.bindInputs(e);
-    const Op& op = m_.op(low_.cluster.ops[0]);
+    const Op& op = m_.op(low_.cluster.ops.back());
     for (size_t i = 0; i < low_.cluster.inputs.size(); ++i) {
       Value v = low_.cluster.inputs[i];
       if (isElement(m_, v))
@@ -79,28 +86,34 @@ class RegionNest {
         places_.buffers[v.index] = static_cast<BufferId>(i);  // the params are the inputs, in order
     }
     for (size_t o = 0; o < op.results.size(); ++o)
-      if (!isElement(m_, op.result(o))) own_[op.result(o).index] = low_.output_buffers[o];
+      if (m_.shape(op.result(o)).bytes() > kMovedBytes)
+        own_[op.result(o).index] = low_.output_buffers[o];
     TERCEL_TRY(emitControl(op));
-    for (size_t o = 0; o < op.results.size(); ++o)
-      if (isElement(m_, op.result(o)))
-        low_.storeOutput(e, o, Index(0), places_.elems.at(op.result(o).index));
+    for (size_t o = 0; o < op.results.size(); ++o) {
+      Value v = op.result(o);
+      if (isElement(m_, v))
+        low_.storeOutput(e, o, Index(0), elementOf(v));
+      else
+        copy(places_.buffers.at(v.index), low_.output_buffers[o], m_.shape(v));
+    }
     return Status();
   }
 
   Status emitControl(const Op& op) {
     if (op.kind == OpKind::while_) return emitWhile(op);
-    Elem selector = places_.elems.at(op.operand(0).index);
+    Elem selector = elementOf(op.operand(0));
     for (Value v : op.results)
       if (!isElement(m_, v)) places_.buffers[v.index] = memoryFor(v);
     if (op.kind == OpKind::if_) return emitBranch(op, selector.re, 0);
     return emitCase(op, selector.re, 0);
   }
 
-  // The memory a control op's result must be in, else new scratch memory.
+  // The memory an array is to be in, else new scratch memory.
   BufferId memoryFor(Value v) {
-    if (auto at = own_.find(v.index); at != own_.end()) return at->second;
-    const Shape& shape = m_.shape(v);
-    return b_.addScratch(storedScalar(shape.dtype), shape.elements() * (isComplex(shape.dtype) ? 2 : 1));
+    if (auto shared = shares_.find(v.index); shared != shares_.end())
+      return places_.buffers.at(shared->second.index);
+    auto at = own_.find(v.index);
+    return at != own_.end() ? at->second : scratchFor(v);
   }
 
   void flatten(const Elem& x, Builder::Values& to) {
@@ -122,7 +135,7 @@ class RegionNest {
   Builder::Values elementsOf(std::span<const Value> values) {
     Builder::Values flat;
     for (Value v : values)
-      if (isElement(m_, v)) flatten(places_.elems.at(v.index), flat);
+      if (isElement(m_, v)) flatten(elementOf(v), flat);
     return flat;
   }
 
@@ -140,14 +153,14 @@ class RegionNest {
         [&](std::span<const V> now) {
           unflatten(now, cond.args);
           status = emitUnits(op.regions[0]);
-          return status.ok() ? places_.elems.at(cond.results[0].index).re
+          return status.ok() ? elementOf(cond.results[0]).re
                              : b_.constant({Scalar::i1, 1}, 0);
         },
         [&](std::span<const V> now) {
           unflatten(now, body.args);
           if (status.ok()) status = emitUnits(op.regions[1]);
           if (!status.ok()) return Builder::Values(now);
-          deliver(body);
+          deliver(body.results, body.args);
           return elementsOf(body.results);
         });
     TERCEL_TRY(status);
@@ -155,29 +168,28 @@ class RegionNest {
     return Status();
   }
 
-  // The body's arrays into the memory they are carried in; those that come from another carried
-  // array are set aside first.
-  void deliver(const ir::Region& body) {
-    std::vector<std::pair<BufferId, BufferId>> moves;
-    std::vector<Shape> shapes;
-    for (size_t i = 0; i < body.results.size(); ++i) {
-      if (isElement(m_, body.results[i])) continue;
-      BufferId from = places_.buffers.at(body.results[i].index);
-      BufferId to = places_.buffers.at(body.args[i].index);
-      if (from == to) continue;
-      bool carried = false;
-      for (Value arg : body.args)
-        carried |= !isElement(m_, arg) && places_.buffers.at(arg.index) == from;
-      const Shape& shape = m_.shape(body.results[i]);
-      if (carried) {
-        BufferId aside = memoryFor(body.results[i]);
-        copy(from, aside, shape);
-        from = aside;
-      }
-      moves.emplace_back(from, to);
-      shapes.push_back(shape);
+  // Arrays into the places where others expect them, all at once: sources that would be overwritten
+  // are set aside first.
+  void deliver(std::span<const Value> from, std::span<const Value> to) {
+    struct Move {
+      BufferId from, to;
+      Value value;
+    };
+    std::vector<Move> moves;
+    for (size_t i = 0; i < from.size(); ++i) {
+      if (isElement(m_, from[i])) continue;
+      Move move{places_.buffers.at(from[i].index), places_.buffers.at(to[i].index), from[i]};
+      if (move.from != move.to) moves.push_back(move);
     }
-    for (size_t i = 0; i < moves.size(); ++i) copy(moves[i].first, moves[i].second, shapes[i]);
+    for (Move& move : moves) {
+      bool overwritten = std::any_of(moves.begin(), moves.end(),
+                                     [&](const Move& other) { return other.to == move.from; });
+      if (!overwritten) continue;
+      BufferId aside = scratchFor(move.value);
+      copy(move.from, aside, m_.shape(move.value));
+      move.from = aside;
+    }
+    for (const Move& move : moves) copy(move.from, move.to, m_.shape(move.value));
   }
 
   Status emitBranch(const Op& op, V condition, size_t first) {
@@ -221,95 +233,67 @@ class RegionNest {
   }
 
   Builder::Values branchResults(const Op& op, const ir::Region& region) {
-    for (size_t i = 0; i < op.results.size(); ++i)
-      if (!isElement(m_, op.result(i)))
-        copy(places_.buffers.at(region.results[i].index), places_.buffers.at(op.result(i).index),
-             m_.shape(op.result(i)));
+    deliver(region.results, op.results);
     return elementsOf(region.results);
   }
 
   void copy(BufferId from, BufferId to, const Shape& shape) {
     if (from == to) return;
-    IndexSpace space(b_);
     int64_t elements = shape.elements() * (isComplex(shape.dtype) ? 2 : 1);
     int lanes = low_.machine.vector_bytes /
                 static_cast<int>(std::max<int64_t>(4, byteSize(storedScalar(shape.dtype))));
+    while (lanes > 1 && lanes / 2 >= elements) lanes /= 2;
     int64_t whole = elements / lanes * lanes;
     b_.forLoop(b_.index(0), b_.index(whole), lanes,
                [&](V i) { b_.store(to, i, b_.load(from, i, lanes)); });
-    for (int64_t i = whole; i < elements; ++i)
-      b_.store(to, b_.index(0), b_.load(from, b_.index(0), 1, i), i);
+    if (whole == elements) return;
+    Type ids{Scalar::i32, static_cast<uint16_t>(lanes)};
+    V mask = b_.compare(Opcode::icmp, Predicate::slt, b_.laneIds(ids),
+                        b_.integer(ids, elements - whole));
+    b_.storeMasked(to, b_.index(whole), b_.loadMasked(from, b_.index(whole), mask), mask);
   }
 
   Status emitUnits(ir::RegionId region) {
-    const ir::Region& r = m_.region(region);
-    for (const Unit& unit : *units_.at(region.index)) TERCEL_TRY(emitUnit(r, unit));
-    return bindConstants(r);
-  }
-
-  // Results that no unit makes: constants.
-  Status bindConstants(const ir::Region& r) {
-    for (Value v : r.results) {
-      if (places_.elems.contains(v.index) || places_.buffers.contains(v.index)) continue;
-      const Op* op = m_.def(v);
-      TERCEL_CHECK(op && op->kind == OpKind::constant_ && isElement(m_, v), "value %", v.index,
-                   " of a region has no place");
-      places_.elems[v.index] = elemConstant(b_, m_.shape(v).dtype, op->literal(), 0);
-    }
+    for (const Unit& unit : *units_.at(region.index)) TERCEL_TRY(emitUnit(unit));
     return Status();
   }
 
-  Status emitUnit(const ir::Region& region, const Unit& unit) {
-    if (!unit.is_cluster) {
-      const Op& op = m_.op(unit.op);
-      if (!op.regions.empty()) return emitControl(op);
-      for (size_t i = 0; i < op.results.size(); ++i) alias(op.operand(i), op.result(i));
-      return Status();
+  Status emitUnit(const Unit& unit) {
+    if (unit.is_cluster) return emitCluster(unit.cluster);
+    const Op& op = m_.op(unit.op);
+    if (!op.regions.empty()) return emitControl(op);
+    for (size_t i = 0; i < op.results.size(); ++i) alias(op.operand(i), op.result(i));
+    return Status();
+  }
+
+  Status emitCluster(const Cluster& cluster) {
+    bool in_place = cluster.nest == Nest::update || cluster.nest == Nest::scatter;
+    for (size_t o = 0; o < cluster.outputs.size(); ++o) {
+      Value v = cluster.outputs[o];
+      if (isElement(m_, v)) continue;
+      places_.buffers[v.index] = memoryFor(v);
+      if (in_place)
+        copy(places_.buffers.at(m_.def(v)->operand(o).index), places_.buffers.at(v.index),
+             m_.shape(v));
     }
-    for (size_t o = 0; o < unit.cluster.outputs.size(); ++o) {
-      Value v = unit.cluster.outputs[o];
-      if (unit.cluster.nest == Nest::update) {
-        placeUpdate(region, v);
-      } else if (!isElement(m_, v)) {
-        places_.buffers[v.index] = scratchFor(v);
-      }
-    }
-    for (Value v : unit.cluster.inputs) bindIfConstant(v);
-    InnerLowering inner(low_, unit.cluster, places_);
+    InnerLowering inner(low_, cluster, places_);
     return lowerNest(inner);
   }
 
-  void bindIfConstant(Value v) {
-    if (places_.elems.contains(v.index) || places_.buffers.contains(v.index)) return;
+  // Numbers need no place.
+  Elem elementOf(Value v) {
+    if (auto at = places_.elems.find(v.index); at != places_.elems.end()) return at->second;
     const Op* op = m_.def(v);
-    if (op && op->kind == OpKind::constant_ && isElement(m_, v))
-      places_.elems[v.index] = elemConstant(b_, m_.shape(v).dtype, op->literal(), 0);
+    TERCEL_CHECK(op && op->kind == OpKind::constant_ && isElement(m_, v), "value %", v.index,
+                 " of a region has no place");
+    return elemConstant(b_, m_.shape(v).dtype, op->literal(), 0);
   }
 
   void alias(Value from, Value to) {
-    bindIfConstant(from);
     if (isElement(m_, from))
-      places_.elems[to.index] = places_.elems.at(from.index);
+      places_.elems[to.index] = elementOf(from);
     else
       places_.buffers[to.index] = places_.buffers.at(from.index);
-  }
-
-  // In place where nobody else reads the operand and it belongs to this loop.
-  void placeUpdate(const ir::Region& region, Value v) {
-    Value before = m_.def(v)->operand(0);
-    int uses = 0;
-    for (ir::OpId o : region.ops)
-      for (Value operand : m_.op(o).operands) uses += operand == before;
-    bool ours = std::find(region.args.begin(), region.args.end(), before) != region.args.end();
-    bool returned = std::find(region.results.begin(), region.results.end(), before) !=
-                    region.results.end();
-    if (uses == 1 && ours && !returned) {
-      places_.buffers[v.index] = places_.buffers.at(before.index);
-      return;
-    }
-    places_.buffers[v.index] = scratchFor(v);
-    if (isElement(m_, before)) return;
-    copy(places_.buffers.at(before.index), places_.buffers.at(v.index), m_.shape(v));
   }
 
   BufferId scratchFor(Value v) {
@@ -323,6 +307,7 @@ class RegionNest {
   Builder& b_;
   Places places_;
   std::unordered_map<uint32_t, BufferId> own_;  // results of the outermost op
+  std::unordered_map<uint32_t, Value> shares_;
   std::unordered_map<uint32_t, const std::vector<Unit>*> units_;
 };
 

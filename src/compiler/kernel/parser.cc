@@ -88,6 +88,7 @@ class Parser {
     } else {
       TERCEL_TRY(scan_.expectWord("scratch"));
       TERCEL_ASSIGN(b.scratch_offset, scan_.integer());
+      if (scan_.acceptWord("of")) TERCEL_TRY(integerInto(b.elements));
     }
     b.read_only = scan_.acceptWord("read_only");
     if (scan_.acceptWord("align")) TERCEL_TRY(integerInto(b.align));

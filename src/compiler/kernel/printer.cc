@@ -64,6 +64,7 @@ class Printer {
     const Buffer& b = kernel_.buffers[i];
     out_ += cat("  #", i, " = ", scalarName(b.element));
     out_ += b.param >= 0 ? cat(" param ", b.param) : cat(" scratch ", b.scratch_offset);
+    if (b.elements) out_ += cat(" of ", b.elements);
     if (b.read_only) out_ += " read_only";
     if (b.align != Buffer{}.align) out_ += cat(" align ", b.align);
     if (b.alias_of >= 0) out_ += cat(" alias #", b.alias_of);

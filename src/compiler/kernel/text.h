@@ -4,7 +4,7 @@
 //     #0 = f32 param 0 read_only
 //     #1 = f32 param 1 read_only align 4
 //     #2 = f32 param 2 alias #0
-//     #3 = f32 scratch 0
+//     #3 = f32 scratch 0 of 100
 //     %2 = constant 16 : i64
 //     %3 = for %4 = %0 to %1 step 16 (%5 = %2) {
 //       %6 = load #0[%4] : f32x16

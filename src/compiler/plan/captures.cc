@@ -43,4 +43,27 @@ std::vector<ir::Value> captures(const ir::Module& module, const ir::Op& op) {
   return std::move(search.found);
 }
 
+std::vector<ir::Value> readsOf(const ir::Module& m, const kernel::Unit& unit) {
+  if (unit.is_cluster) return unit.cluster.inputs;
+  const ir::Op& op = m.op(unit.op);
+  std::vector<ir::Value> reads(op.operands.begin(), op.operands.end());
+  for (ir::Value v : captures(m, op)) reads.push_back(v);
+  return reads;
+}
+
+kernel::Cluster clusterOf(const ir::Module& m, ir::OpId id, kernel::Nest nest) {
+  kernel::Cluster cluster;
+  cluster.nest = nest;
+  cluster.ops = {id};
+  const ir::Op& op = m.op(id);
+  auto note = [&](ir::Value v) {
+    if (std::find(cluster.inputs.begin(), cluster.inputs.end(), v) == cluster.inputs.end())
+      cluster.inputs.push_back(v);
+  };
+  for (ir::Value v : op.operands) note(v);
+  for (ir::Value v : op.results) cluster.outputs.push_back(v);
+  for (ir::Value v : captures(m, op)) note(v);
+  return cluster;
+}
+
 }  // namespace tercel::plan

@@ -2,10 +2,12 @@
 
 #include <algorithm>
 #include <unordered_map>
+#include <unordered_set>
 
 #include "compiler/ir/prefix_scan.h"
 #include "compiler/plan/access_map.h"
 #include "compiler/plan/op_traits.h"
+#include "compiler/plan/read_order.h"
 #include "core/status.h"
 
 namespace tercel::plan {
@@ -27,11 +29,13 @@ struct Group {
   bool has_reduce = false;
   bool is_update = false;      // a dynamic_update_slice in place
   bool alone = false;          // never joined by others (a step of its own)
+  std::vector<bool> apart;     // positions that read what it updates: kept out, to update in place
 };
 
 class Fusion {
  public:
-  Fusion(const ir::Module& m, ir::RegionId region) : m_(m), region_(m.region(region)) {}
+  Fusion(const ir::Module& m, ir::RegionId region)
+      : m_(m), region_id_(region), region_(m.region(region)) {}
 
   std::vector<Unit> run() {
     number();
@@ -106,7 +110,7 @@ class Fusion {
   bool copyIntoUsers(uint32_t p) {
     bool all = true;
     for (uint32_t g : userGroups(p)) {
-      if (groups_[g].alone || rereadsInOrder(p, g)) {
+      if (groups_[g].alone || keptApart(p, g) || rereadsInOrder(p, g)) {
         all = false;
       } else {
         AccessMap map = mapIn(p, g);
@@ -167,7 +171,7 @@ class Fusion {
     const Op& o = op(p);
     double weight = opWeight(m_, o);
     if (group.weight + weight > kMaxClusterWeight) return false;
-    if (!mayEvaluateInside(p, g)) return false;
+    if (keptApart(p, g) || !mayEvaluateInside(p, g)) return false;
     AccessMap map = mapIn(p, g);
     if (isHeavy(o.kind)) {
       if (group.has_heavy || group.has_reduce || !map.isIdentity(group.domain)) return false;
@@ -208,6 +212,43 @@ class Fusion {
     return true;
   }
 
+  bool keptApart(uint32_t p, uint32_t g) const {
+    return !groups_[g].apart.empty() && groups_[g].apart[p];
+  }
+
+  // An array, and what earlier updates made it from: all of it may be one piece of memory.
+  std::unordered_set<uint32_t> historyOf(Value v) const {
+    std::unordered_set<uint32_t> history = {v.index};
+    for (const Op* def = m_.def(v);
+         def && (def->kind == OpKind::dynamic_update_slice_ || def->kind == OpKind::scatter_);
+         def = m_.def(v)) {
+      v = def->operand(m_.value(v).index);
+      history.insert(v.index);
+    }
+    return history;
+  }
+
+  // What depends on the array that the update at p writes to, where that may die there. Of long
+  // programs the last part is looked at.
+  std::vector<bool> readersOfUpdated(uint32_t p) const {
+    constexpr uint32_t kLookBack = 500;
+    std::unordered_set<uint32_t> history = historyOf(op(p).operand(0));
+    bool carried = !(region_id_ == m_.main().body) &&
+                   std::ranges::any_of(region_.args,
+                                       [&](Value v) { return history.contains(v.index); });
+    if (!carried && !position_.contains(op(p).operand(0).index)) return {};
+    std::vector<bool> reads(count(), false);
+    for (uint32_t q = p > kLookBack ? p - kLookBack : 0; q < p; ++q) {
+      if (!op(q).results.empty() && history.contains(op(q).result().index)) continue;
+      for (Value v : op(q).operands) {
+        auto at = position_.find(v.index);
+        if (history.contains(v.index) || (at != position_.end() && reads[at->second]))
+          reads[q] = true;
+      }
+    }
+    return reads;
+  }
+
   // Each task of a convolution reads the whole kernel: what turns it is done once, before.
   bool readsInOrder(uint32_t p, const Op& user) const {
     OpKind kind = op(p).kind;
@@ -237,6 +278,7 @@ class Fusion {
       map = AccessMap::identity(Domain::of(m_.shape(o.result()).dims));
     groups_[g].has_heavy = isHeavy(o.kind);
     groups_[g].is_update = o.kind == OpKind::dynamic_update_slice_;
+    if (groups_[g].is_update) groups_[g].apart = readersOfUpdated(p);
     groups_[g].weight = opWeight(m_, o);
     add(p, g, map);
   }
@@ -327,6 +369,7 @@ class Fusion {
   }
 
   const ir::Module& m_;
+  const ir::RegionId region_id_;
   const ir::Region& region_;
   std::unordered_map<uint32_t, uint32_t> position_;
   std::vector<std::vector<uint32_t>> users_;
@@ -340,7 +383,9 @@ class Fusion {
 }  // namespace
 
 std::vector<Unit> fuse(const ir::Module& module, ir::RegionId region) {
-  return Fusion(module, region).run();
+  std::vector<Unit> units = Fusion(module, region).run();
+  readBeforeUpdate(module, units);
+  return units;
 }
 
 }  // namespace tercel::plan

@@ -1,16 +1,34 @@
 #include "compiler/plan/identity_reads.h"
 
+#include <algorithm>
 #include <unordered_map>
+
+#include "compiler/plan/captures.h"
 
 namespace tercel::plan {
 namespace {
 
 enum class Read : uint8_t { none, identity, other };
 
+// A loop may carry its result where the operand is that only starts it.
+std::vector<bool> loopReads(const ir::Module& m, const kernel::Cluster& cluster, ir::Value output) {
+  std::vector<bool> result(cluster.inputs.size(), false);
+  const ir::Op& op = m.op(cluster.ops.back());
+  if (op.kind != ir::OpKind::while_) return result;
+  std::vector<ir::Value> captured = captures(m, op);
+  ir::Value start = op.operand(m.value(output).index);
+  bool once = std::count(op.operands.begin(), op.operands.end(), start) == 1 &&
+              std::find(captured.begin(), captured.end(), start) == captured.end();
+  for (size_t i = 0; i < result.size(); ++i) result[i] = once && cluster.inputs[i] == start;
+  return result;
+}
+
 }  // namespace
 
-std::vector<bool> identityReads(const ir::Module& m, const kernel::Cluster& cluster) {
+std::vector<bool> identityReads(const ir::Module& m, const kernel::Cluster& cluster,
+                                ir::Value output) {
   std::vector<bool> result(cluster.inputs.size(), false);
+  if (cluster.nest == kernel::Nest::region) return loopReads(m, cluster, output);
   if (cluster.nest != kernel::Nest::loop || cluster.outputs.empty()) return result;
   const Dims& domain = m.shape(cluster.outputs[0]).dims;
   std::unordered_map<uint32_t, Read> reads;

@@ -4,7 +4,8 @@
 
 namespace tercel::plan {
 
-// For each input, whether an output of the same byte size may take its memory.
-std::vector<bool> identityReads(const ir::Module& module, const kernel::Cluster& cluster);
+// For each input, whether this output, if of the same byte size, may take its memory.
+std::vector<bool> identityReads(const ir::Module& module, const kernel::Cluster& cluster,
+                                ir::Value output);
 
 }  // namespace tercel::plan

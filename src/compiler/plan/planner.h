@@ -36,6 +36,7 @@ class Planner {
   void bindResults(Scope& scope);
   Status planRegion(Scope& scope);
   void findLastUses(Scope& scope);
+  void wantBefore(Scope& scope);
   void noteReads(const ir::Op& op, size_t unit, Scope& scope);
   void noteReads(const kernel::Cluster& cluster, size_t unit, Scope& scope);
 
@@ -47,7 +48,6 @@ class Planner {
   Status planBranch(Scope& scope, const ir::Op& op);
   Status planSort(Scope& scope, const ir::Op& op);
   Status planCustomCall(Scope& scope, const ir::Op& op);
-  kernel::Cluster clusterOf(ir::OpId id, kernel::Nest nest) const;
 
   ir::Value root(ir::Value v) const;
   StorageId storageOf(ir::Value v);
@@ -57,14 +57,16 @@ class Planner {
   StorageId poolStorage(std::span<const std::byte> bytes);
   StorageId newStorage(ir::Value v);
   bool diesHere(const Scope& scope, ir::Value v) const;
-  // Where a value is made: the place wanted for it, else a new one.
-  StorageId place(Scope& scope, ir::Value v);
-  bool mayWrite(const Scope& scope, StorageId target, const kernel::Cluster& cluster);
+  // Where `maker` makes a value: the place wanted for it, else a new one.
+  StorageId place(Scope& scope, ir::Value v, const kernel::Cluster& maker);
+  bool mayWrite(const Scope& scope, StorageId target, const kernel::Cluster& cluster,
+                ir::Value output);
   void copy(Scope& scope, StorageId from, StorageId to, int64_t bytes);
   void copyAll(Scope& scope, std::vector<std::pair<StorageId, StorageId>> moves);
   // The value into exactly that storage.
   void deliver(Scope& scope, ir::Value v, StorageId to);
   void reuseInputs(const Scope& scope, kernel::Cluster& cluster);
+  std::vector<std::pair<uint32_t, StorageId>> enterLoop(Scope& scope, kernel::Cluster& cluster);
 
   program::Step& addStep(Scope& scope, program::StepKind kind);
   void addKernelStep(Scope& scope, kernel::Cluster& cluster);

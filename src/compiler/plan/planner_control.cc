@@ -18,21 +18,6 @@ using program::StepKind;
 
 }  // namespace
 
-kernel::Cluster Planner::clusterOf(ir::OpId id, kernel::Nest nest) const {
-  kernel::Cluster cluster;
-  cluster.nest = nest;
-  cluster.ops = {id};
-  const Op& op = m_.op(id);
-  auto note = [&](Value v) {
-    if (std::find(cluster.inputs.begin(), cluster.inputs.end(), v) == cluster.inputs.end())
-      cluster.inputs.push_back(v);
-  };
-  for (Value v : op.operands) note(v);
-  for (Value v : op.results) cluster.outputs.push_back(v);
-  for (Value v : captures(m_, op)) note(v);
-  return cluster;
-}
-
 Status Planner::planOp(Scope& scope, const Op& op) {
   ir::OpId id = scope.units[scope.unit].op;
   if (auto region = regionCluster(m_, id)) return planCluster(scope, std::move(*region));
@@ -46,9 +31,9 @@ Status Planner::planOp(Scope& scope, const Op& op) {
       storages_.push_back({.bytes = 0});
       storage_of_[op.result().index] = static_cast<StorageId>(storages_.size() - 1);
       return Status();
-    case OpKind::scatter_: return planInPlace(scope, clusterOf(id, kernel::Nest::scatter));
+    case OpKind::scatter_: return planInPlace(scope, clusterOf(m_, id, kernel::Nest::scatter));
     case OpKind::select_and_scatter_:
-      return planCluster(scope, clusterOf(id, kernel::Nest::select_and_scatter));
+      return planCluster(scope, clusterOf(m_, id, kernel::Nest::select_and_scatter));
     default: return unsupported(op);
   }
 }
@@ -71,9 +56,12 @@ Status Planner::planWhile(Scope& scope, const Op& op) {
     unique &= std::find(captured.begin(), captured.end(), from) == captured.end();
     StorageId to = from;
     auto wanted = scope.wanted.find(result.index);
-    bool in_place = unique && diesHere(scope, init) && storages_[from].place == Place::arena;
-    if (wanted != scope.wanted.end() &&
-        mayWrite(scope, wanted->second, clusterOf(scope.units[scope.unit].op, kernel::Nest::update)))
+    bool there = wanted != scope.wanted.end() && wanted->second == from;
+    bool in_place = unique && diesHere(scope, init) &&
+                    (there || storages_[from].place == Place::arena);
+    if (wanted != scope.wanted.end() && !(there && in_place) &&
+        mayWrite(scope, wanted->second,
+                 clusterOf(m_, scope.units[scope.unit].op, kernel::Nest::update), result))
       to = wanted->second;
     else if (!in_place)
       to = newStorage(init);
@@ -135,7 +123,7 @@ Status Planner::planBranch(Scope& scope, const Op& op) {
   ++time_;
   for (Value v : op.results)
     results.push_back(m_.type(v).is_token ? (storage_of_[v.index] = newStorage(v))
-                                          : place(scope, v));
+                                          : place(scope, v, {}));
   --time_;
   StorageId selector = storageOf(op.operand(0));
   std::vector<uint32_t> branches;
@@ -155,8 +143,10 @@ Status Planner::planBranch(Scope& scope, const Op& op) {
         branch.wanted[made.index] = results[i];
     }
     TERCEL_TRY(planRegion(branch));
+    std::vector<std::pair<StorageId, StorageId>> moves;
     for (size_t i = 0; i < results.size(); ++i)
-      if (!m_.type(r.results[i]).is_token) deliver(branch, r.results[i], results[i]);
+      if (!m_.type(r.results[i]).is_token) moves.emplace_back(storageOf(r.results[i]), results[i]);
+    copyAll(branch, std::move(moves));
     branches.push_back(branch.sequence);
   }
   Step& step = addStep(scope, StepKind::branch);
@@ -169,29 +159,6 @@ Status Planner::planBranch(Scope& scope, const Op& op) {
   for (StorageId id : results) touch(id);
   outer_touched.insert(outer_touched.end(), touched_.begin(), touched_.end());
   touched_ = std::move(outer_touched);
-  return Status();
-}
-
-Status Planner::planSort(Scope& scope, const Op& op) {
-  const Dims& dims = m_.shape(op.operand(0)).dims;
-  int64_t dimension = op.integer(AttrKey::dimension);
-  if (dimension < 0) dimension += static_cast<int64_t>(dims.size());
-  int64_t outer = 1, inner = 1;
-  for (int64_t d = 0; d < static_cast<int64_t>(dims.size()); ++d)
-    (d < dimension ? outer : inner) *= d == dimension ? 1 : dims[static_cast<size_t>(d)];
-  std::vector<uint32_t> from, to;
-  for (Value v : op.operands) storageOf(v);
-  uint32_t comparator =
-      kernelFor(clusterOf(scope.units[scope.unit].op, kernel::Nest::comparator));
-  Step& step = addStep(scope, StepKind::sort);
-  step.name = "sort";
-  step.target = comparator;
-  step.values = {outer, dims.empty() ? 1 : dims[static_cast<size_t>(dimension)], inner,
-                 op.boolean(AttrKey::is_stable)};
-  for (Value v : op.operands)
-    step.values.push_back(static_cast<int64_t>(byteSize(m_.shape(v).dtype)));
-  for (Value v : op.operands) step.slots.push_back(slot(storageOf(v)));
-  for (Value v : op.results) step.slots.push_back(slot(place(scope, v)));
   return Status();
 }
 

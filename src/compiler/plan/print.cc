@@ -27,6 +27,8 @@ void printCluster(const ir::Module& module, const kernel::Cluster& cluster, std:
     for (ir::Value v : op.results) text += cat(" : ", toString(module.shape(v)));
     text += '\n';
   }
+  for (auto [value, owner] : cluster.shares)
+    text += cat("    %", value.index, " in the memory of %", owner.index, '\n');
 }
 
 void printStep(const Plan& plan, const program::Step& step, std::string& text) {
@@ -37,6 +39,7 @@ void printStep(const Plan& plan, const program::Step& step, std::string& text) {
   text += cat("  ", kKinds[static_cast<size_t>(step.kind)], ' ', step.target, ' ', step.name, " (");
   for (uint32_t slot : step.slots) text += cat(' ', slotText(plan.program, slot));
   text += " )";
+  if (!step.text.empty()) text += cat(" \"", step.text, '"');
   for (uint32_t sequence : step.sequences) text += cat(" @", sequence);
   text += '\n';
 }

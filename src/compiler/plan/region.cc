@@ -1,11 +1,11 @@
 #include "compiler/plan/region.h"
 
 #include <algorithm>
-#include <unordered_map>
 
 #include "compiler/plan/captures.h"
 #include "compiler/plan/fuse.h"
 #include "compiler/plan/op_traits.h"
+#include "compiler/plan/region_memory.h"
 
 namespace tercel::plan {
 namespace {
@@ -32,7 +32,6 @@ class Inspection {
   bool fits(const Op& op) {
     for (Value v : op.operands)
       if (m_.type(v).is_token) return false;
-    if (op.kind == OpKind::while_ && !carriesWell(op)) return false;
     for (ir::RegionId r : op.regions)
       if (!fitsRegion(r)) return false;
     return ops_ <= kMaxOps && scratch_ <= kMaxScratch;
@@ -42,32 +41,35 @@ class Inspection {
 
  private:
   bool fitsRegion(ir::RegionId id) {
-    const ir::Region& region = m_.region(id);
-    std::unordered_map<uint32_t, int> uses;
-    for (OpId o : region.ops)
-      for (Value v : m_.op(o).operands) ++uses[v.index];
-    for (OpId o : region.ops) {
+    for (OpId o : m_.region(id).ops) {
       const Op& op = m_.op(o);
       if (++ops_ > kMaxOps) return false;
       if (isMemoryConstant(op)) {
         constants.push_back(op.result());
         continue;
       }
-      if (op.kind == OpKind::dynamic_update_slice_ && uses[op.operand(0).index] == 1) continue;
       if (!fitsInside(op)) return false;
-      for (Value v : op.results) {
-        if (m_.type(v).is_token) return false;
-        int64_t elements = m_.shape(v).elements();
-        if (isFreeMovement(op.kind)) continue;
-        if (elements > kMaxElements || elements == 0) return false;
-        scratch_ += elements;
-      }
+      if (isFreeMovement(op.kind)) continue;
+      for (Value v : op.results)
+        if (!resultFits(op, v)) return false;
     }
+    return true;
+  }
+
+  // What is updated or carried may be large: whether it is copied is for shareMemory to find out.
+  bool resultFits(const Op& op, Value v) {
+    if (m_.type(v).is_token) return false;
+    int64_t elements = m_.shape(v).elements();
+    bool in_place = isControl(op.kind) || op.kind == OpKind::dynamic_update_slice_ ||
+                    op.kind == OpKind::scatter_;
+    if (elements == 0 || (elements > kMaxElements && !in_place)) return false;
+    scratch_ += std::min(elements, kMaxElements);
     return true;
   }
 
   bool fitsInside(const Op& op) {
     if (isControl(op.kind)) return fits(op);
+    if (op.kind == OpKind::scatter_) return scatterFits(op);
     if (!isFusible(m_, op)) return op.kind == OpKind::reshape_;
     if (op.kind == OpKind::convolution_) return false;
     for (Value v : op.operands)
@@ -79,18 +81,11 @@ class Inspection {
     return products <= kMaxProducts;
   }
 
-  // A large array is carried only by updating it in place.
-  bool carriesWell(const Op& op) const {
-    const ir::Region& body = m_.region(op.regions[1]);
-    for (size_t i = 0; i < body.args.size(); ++i) {
-      if (m_.shape(body.args[i]).elements() <= kMaxElements) continue;
-      if (body.results[i] == body.args[i]) continue;
-      const Op* made = m_.def(body.results[i]);
-      if (!made || made->kind != OpKind::dynamic_update_slice_ ||
-          !(made->operand(0) == body.args[i]))
-        return false;
-    }
-    return true;
+  // Single elements have no memory to scatter into.
+  bool scatterFits(const Op& op) const {
+    for (size_t o = 0; o < op.results.size(); ++o)
+      if (m_.shape(op.result(o)).elements() <= 1) return false;
+    return m_.shape(op.operands.back()).elements() <= kMaxElements;
   }
 
   const ir::Module& m_;
@@ -98,9 +93,17 @@ class Inspection {
   int64_t scratch_ = 0;
 };
 
+template <class T>
+void noteOnce(std::vector<T>& list, T entry) {
+  if (std::find(list.begin(), list.end(), entry) == list.end()) list.push_back(entry);
+}
+
 void collectUnits(const ir::Module& m, const Op& op, kernel::Cluster& cluster) {
   for (ir::RegionId r : op.regions) {
     cluster.regions.push_back({r, fuse(m, r)});
+    for (Unit& unit : cluster.regions.back().units)
+      if (!unit.is_cluster && m.op(unit.op).kind == OpKind::scatter_)
+        unit = {.cluster = clusterOf(m, unit.op, kernel::Nest::scatter)};
     for (OpId inner : m.region(r).ops)
       if (isControl(m.op(inner).kind)) collectUnits(m, m.op(inner), cluster);
   }
@@ -115,16 +118,21 @@ std::optional<kernel::Cluster> regionCluster(const ir::Module& m, OpId id) {
   if (!inspection.fits(op)) return std::nullopt;
   kernel::Cluster cluster;
   cluster.nest = kernel::Nest::region;
-  cluster.ops = {id};
+  // Numbers that stand outside come in as code: a division by a known one is no division.
   auto note = [&](Value v) {
-    if (std::find(cluster.inputs.begin(), cluster.inputs.end(), v) == cluster.inputs.end())
-      cluster.inputs.push_back(v);
+    const Op* def = m.def(v);
+    if (def && def->kind == OpKind::constant_ && m.shape(v).elements() == 1)
+      noteOnce(cluster.ops, m.value(v).def);
+    else
+      noteOnce(cluster.inputs, v);
   };
   for (Value v : op.operands) note(v);
   for (Value v : captures(m, op)) note(v);
   for (Value v : inspection.constants) note(v);
   for (Value v : op.results) cluster.outputs.push_back(v);
+  cluster.ops.push_back(id);
   collectUnits(m, op, cluster);
+  if (shareMemory(m, cluster) > kMaxElements) return std::nullopt;
   return cluster;
 }
 

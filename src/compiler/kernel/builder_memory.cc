@@ -1,0 +1,103 @@
+// The Builder's memory instructions.
+#include "compiler/kernel/builder.h"
+
+namespace tercel::kernel {
+
+BufferId Builder::addParam(Scalar element, bool read_only) {
+  Buffer buffer{.element = element, .param = kernel_.params++, .read_only = read_only};
+  kernel_.buffers.push_back(buffer);
+  return static_cast<BufferId>(kernel_.buffers.size() - 1);
+}
+
+BufferId Builder::addScratch(Scalar element, int64_t elements) {
+  int64_t at = (kernel_.scratch_bytes + 63) / 64 * 64;
+  kernel_.buffers.push_back({.element = element, .scratch_offset = at, .elements = elements});
+  kernel_.scratch_bytes = at + elements * byteSize(element) + kScratchSlack;
+  return static_cast<BufferId>(kernel_.buffers.size() - 1);
+}
+
+// Whether a vector at a place known now lies in a scratch buffer and its slack.
+bool Builder::staysInScratch(BufferId buffer, V index, int lanes, int64_t offset) const {
+  const Buffer& b = kernel_.buffers[buffer];
+  uint64_t at;
+  if (b.elements == 0 || !isConstant(index, &at)) return false;
+  int64_t first = static_cast<int64_t>(at) + offset, size = byteSize(b.element);
+  return first >= 0 && (first + lanes) * size <= b.elements * size + kScratchSlack;
+}
+
+// Whether the lanes that the mask leaves out would all fall into the slack: stores of whole vectors
+// can be forwarded to the loads after them, masked ones cannot.
+bool Builder::endsInSlack(BufferId buffer, V index, V mask, int64_t offset) const {
+  if (!staysInScratch(buffer, index, type(mask).lanes, offset)) return false;
+  const Inst* test = kernel_.def(mask);
+  uint64_t at, count;
+  if (!test || test->op != Opcode::icmp || test->imm != static_cast<int64_t>(Predicate::slt) ||
+      !isConstant(index, &at) || !isConstant(test->operands[1], &count))
+    return false;
+  const Inst* lanes = kernel_.def(test->operands[0]);
+  if (!lanes || lanes->op != Opcode::lane_ids || lanes->type.scalar != Scalar::i32) return false;
+  int64_t left = static_cast<int32_t>(count);
+  return left > 0 && static_cast<int64_t>(at) + offset + left >= kernel_.buffers[buffer].elements;
+}
+
+V Builder::load(BufferId buffer, V index, int lanes, int64_t offset) {
+  const Buffer& b = kernel_.buffers[buffer];
+  Inst inst{.op = Opcode::load,
+            .type = {b.element, static_cast<uint16_t>(lanes)},
+            .operands = {index},
+            .imm = buffer,
+            .offset = offset};
+  return b.read_only ? share(std::move(inst)) : emit(std::move(inst), current_);
+}
+
+V Builder::loadMasked(BufferId buffer, V index, V mask, int64_t offset) {
+  if (staysInScratch(buffer, index, type(mask).lanes, offset))
+    return load(buffer, index, type(mask).lanes, offset);
+  const Buffer& b = kernel_.buffers[buffer];
+  Inst inst{.op = Opcode::load_masked,
+            .type = type(mask).with(b.element),
+            .operands = {index, mask},
+            .imm = buffer,
+            .offset = offset};
+  return b.read_only ? share(std::move(inst)) : emit(std::move(inst), current_);
+}
+
+V Builder::gather(BufferId buffer, V indices, V mask) {
+  const Buffer& b = kernel_.buffers[buffer];
+  Inst inst{.op = Opcode::gather,
+            .type = type(mask).with(b.element),
+            .operands = {indices, mask},
+            .imm = buffer};
+  return b.read_only ? share(std::move(inst)) : emit(std::move(inst), current_);
+}
+
+void Builder::store(BufferId buffer, V index, V value, int64_t offset) {
+  emit({.op = Opcode::store, .type = type(value), .operands = {index, value}, .imm = buffer,
+        .offset = offset},
+       current_);
+}
+
+void Builder::storeMasked(BufferId buffer, V index, V value, V mask, int64_t offset) {
+  if (endsInSlack(buffer, index, mask, offset)) return store(buffer, index, value, offset);
+  emit({.op = Opcode::store_masked, .type = type(value), .operands = {index, value, mask},
+        .imm = buffer, .offset = offset},
+       current_);
+}
+
+void Builder::storeStreaming(BufferId buffer, V index, V value, int64_t offset) {
+  emit({.op = Opcode::store_streaming, .type = type(value), .operands = {index, value},
+        .imm = buffer, .offset = offset},
+       current_);
+}
+
+void Builder::scatter(BufferId buffer, V indices, V value, V mask) {
+  emit({.op = Opcode::scatter, .type = type(value), .operands = {indices, value, mask},
+        .imm = buffer},
+       current_);
+}
+
+void Builder::prefetch(BufferId buffer, V index, int64_t offset) {
+  emit({.op = Opcode::prefetch, .operands = {index}, .imm = buffer, .offset = offset}, current_);
+}
+
+}  // namespace tercel::kernel

@@ -1,0 +1,186 @@
+"""Loops as programs use them: what they carry in registers, update in place, or leave alone."""
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+from jax import lax
+
+
+def floats(rng, *shape):
+    return rng.normal(size=shape).astype(np.float32)
+
+
+@pytest.mark.parametrize("n", [2, 3, 7, 15, 16, 17, 31, 64, 65, 100])
+@pytest.mark.parametrize("dtype", ["float32", "int8", "bfloat16", "complex64", "bool"])
+def test_vectors_of_all_sizes_carried(agree, rng, n, dtype):
+    x = (floats(rng, n) * 3).astype(jnp.dtype(dtype))
+
+    def step(i, state):
+        a, b = state
+        if dtype == "bool":
+            return a ^ b[::-1], jnp.roll(a, 1)
+        return b[::-1], (a + jnp.roll(b, 1)).astype(a.dtype)
+
+    agree(lambda v: lax.fori_loop(0, 5, step, (v, v)), x)
+
+
+@pytest.mark.parametrize("shape", [(2, 2), (3, 5), (4, 4), (7, 3), (5, 16), (9, 17)])
+def test_small_matrices_carried(agree, rng, shape):
+    def step(i, state):
+        a, b = state
+        c = a @ b.T * 0.2
+        return jnp.tanh(c @ b), b + a.sum(0) * 0.01
+
+    agree(lambda a, b: lax.fori_loop(0, 7, step, (a, b)), floats(rng, *shape),
+          floats(rng, *shape))
+
+
+def test_a_row_is_read_and_updated(agree, rng):
+    for shape in ((20, 7), (40, 300)):
+        agree(lambda x: lax.fori_loop(0, 20, lambda i, y: lax.dynamic_update_slice(
+            y, lax.dynamic_slice(y, (i, 0), (1, shape[1])) * 0.5 + 1, (i, 0)), x),
+            floats(rng, *shape))
+
+
+def test_overlapping_parts_are_read_and_updated(agree, rng):
+    for n in (10, 3000):
+        agree(lambda x: lax.fori_loop(0, 7, lambda i, y: lax.dynamic_update_slice(
+            y, lax.dynamic_slice(y, (i,), (n - 9,)) * 0.5 + y[0], (i + 1,)), x), floats(rng, n))
+        agree(lambda x: lax.fori_loop(0, 5, lambda i, y: y.at[1:-1].set(
+            0.25 * (y[:-2] + 2 * y[1:-1] + y[2:])), x), floats(rng, n))
+
+
+@pytest.mark.parametrize("width", [1, 3, 700])
+def test_rows_change_places(agree, rng, width):
+    agree(lambda x: lax.fori_loop(0, 12, lambda i, y: y.at[i].set(y[i + 1]).at[i + 1].set(y[i]), x),
+          floats(rng, 13, width))
+
+
+def test_an_old_row_is_needed_after_the_update(agree, rng):
+    def step(i, y):
+        z = y.at[i].set(y.sum(0))
+        return z + y[i] * 0.1, z[i]
+
+    agree(lambda x: lax.scan(lambda y, i: step(i, y), x, jnp.arange(6)), floats(rng, 6, 5))
+
+
+def test_scatters_in_loops(agree, rng):
+    at = rng.integers(-3, 60, 200).astype(np.int32)
+    for size in (50, 5000):
+        x = floats(rng, size)
+        agree(lambda x, at: lax.fori_loop(0, 200, lambda i, y: y.at[at[i]].add(y[0] + i), x), x, at)
+        agree(lambda x, at: lax.fori_loop(0, 200, lambda i, y: y.at[at[i]].set(
+            y[i % 7] * 0.5, mode="drop"), x), x, at)
+        agree(lambda x, at: lax.fori_loop(0, 20, lambda i, y: y.at[at + i].max(1.5), x), x, at)
+    agree(lambda h, at: lax.fori_loop(0, 200, lambda i, h: h.at[at[i]].add(1), h),
+          np.zeros(64, np.int32), at)
+
+
+def test_updates_in_branches(agree, rng):
+    for n in (20, 4000):
+        x = floats(rng, n)
+
+        def bubble(i, y):
+            return lax.cond(y[i] > y[i + 1],
+                            lambda z: z.at[i].set(z[i + 1]).at[i + 1].set(z[i]), lambda z: z, y)
+
+        agree(lambda x: lax.fori_loop(0, 19, bubble, x), x)
+        agree(lambda x: lax.fori_loop(0, 15, lambda i, s: lax.switch(
+            i % 3, [lambda a, b: (b, a), lambda a, b: (a.at[i].set(b[0]), b),
+                    lambda a, b: (a, b.at[0].set(a[i]))], *s), (x, x + 1)), x)
+
+
+def test_branches_that_swap_large_arrays(agree, rng):
+    x, y = floats(rng, 70, 80), floats(rng, 70, 80)
+
+    def step(i, s):
+        a, b = lax.cond(i % 3 == 0, lambda a, b: (b, a), lambda a, b: (a, jnp.sin(b)), *s)
+        return a + 1, b
+
+    agree(lambda x, y: lax.fori_loop(0, 7, step, (x, y)), x, y)
+
+
+def test_sieve(agree):
+    def sieve(n):
+        def cross_out(i, s):
+            return lax.cond(s[i], lambda s: lax.fori_loop(
+                2, (n - 1) // i + 1, lambda k, s: s.at[k * i].set(False), s), lambda s: s, s)
+        return lax.fori_loop(2, int(n ** 0.5) + 1, cross_out, jnp.ones(n, bool))
+
+    agree(lambda z: sieve(5000).sum() + z, np.int32(0))
+
+
+def test_an_inner_loop_updates_what_the_outer_one_carries(agree, rng):
+    w = floats(rng, 300, 300) / 17
+
+    def outer(i, y):
+        y = jnp.tanh(y @ w)
+        return lax.fori_loop(0, 9, lambda j, z: z.at[j, i].set(z[j + 1, i] + y[0, j]), y)
+
+    agree(lambda y: lax.fori_loop(0, 4, outer, y), floats(rng, 300, 300))
+
+
+def test_known_divisors(agree):
+    agree(lambda n: lax.while_loop(
+        lambda s: s[0] != 1,
+        lambda s: (jnp.where(s[0] % 2 == 0, s[0] // 2, 3 * s[0] + 1), s[1] + 1), (n, 0)),
+        np.int32(27))
+
+
+def test_programs_that_differ_in_a_number(agree):
+    for number in (2.0, 3.0):
+        agree(lambda x: lax.fori_loop(0, 5, lambda i, v: v * number + 1 / number, x),
+              np.float32(1))
+
+
+@pytest.mark.parametrize("cell", ["lstm", "gru"])
+@pytest.mark.parametrize("hidden,batch", [(5, 1), (16, 3), (33, 8)])
+def test_recurrent_cells_and_gradients(agree, rng, cell, hidden, batch):
+    gates = 4 if cell == "lstm" else 3
+    w, u = floats(rng, 7, gates * hidden) / 3, floats(rng, hidden, gates * hidden) / 6
+
+    def step(carry, x):
+        h, c = carry
+        a, b = jnp.split(x @ w + h @ u, gates, -1), None
+        if cell == "lstm":
+            i, f, g, o = a
+            c = jax.nn.sigmoid(f) * c + jax.nn.sigmoid(i) * jnp.tanh(g)
+            h = jax.nn.sigmoid(o) * jnp.tanh(c)
+        else:
+            r, z, n = a
+            h = (1 - jax.nn.sigmoid(z)) * jnp.tanh(n * jax.nn.sigmoid(r)) + jax.nn.sigmoid(z) * h
+        return (h, c), h
+
+    def loss(u, xs):
+        zero = jnp.zeros((batch, hidden))
+        return lax.scan(lambda c, x: step(c, x), (zero, zero), xs)[1].sum()
+
+    agree(jax.value_and_grad(loss), u, floats(rng, 9, batch, 7))
+
+
+def test_vmapped_while(agree, rng):
+    agree(jax.vmap(lambda a, b: lax.while_loop(
+        lambda s: s[1] != 0, lambda s: (s[1], s[0] % s[1]), (a, b))[0]),
+        rng.integers(1, 1000, 37).astype(np.int32), rng.integers(1, 1000, 37).astype(np.int32))
+
+
+def test_random_numbers_in_a_loop(agree):
+    def step(i, state):
+        key, total = state
+        key, sub = jax.random.split(key)
+        return key, total + jax.random.normal(sub, (3,))
+
+    agree(lambda x: lax.fori_loop(0, 9, step, (jax.random.PRNGKey(0), x))[1],
+          np.zeros(3, np.float32))
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float16", "bfloat16", "int32", "uint8", "bool"])
+def test_sorts_and_top_k(agree, rng, dtype):
+    x = (floats(rng, 5, 201) * 4).astype(jnp.dtype(dtype))
+    if jnp.issubdtype(x.dtype, jnp.floating):
+        x[0, :9] = [0.0, -0.0, np.nan, -np.nan, np.inf, -np.inf, 0.0, -0.0, np.nan]
+    agree(lambda v: (jnp.sort(v), jnp.argsort(v), jnp.sort(v, axis=0, descending=True),
+                     jnp.argsort(v, axis=0, descending=True)), x)
+    agree(lambda v: lax.top_k(v, 7), x)
+    agree(lambda v: jnp.lexsort((v[0], (v[1] > 1))), x)
