@@ -69,6 +69,21 @@ def test_scans_of_special_numbers(agree):
     agree(lambda v: (jnp.cumsum(v, 0), jax.lax.cummin(v, 1, True), jax.lax.cummax(v.T, 0)), x)
 
 
+@pytest.mark.parametrize("window,stride,padding", [
+    ((64, 1), 1, "SAME"), ((1, 77), 2, [(0, 0), (5, 90)]), ((300, 1), 1, "VALID"),
+    ((8, 9), 1, "SAME"), ((16, 5), 2, "VALID"), ((64, 1), 1, [(-3, -7), (0, 0)])])
+def test_wide_windows(agree, rng, window, stride, padding):
+    def both(v):
+        strides = (stride, stride)
+        return (jax.lax.reduce_window(v, 0.0, jax.lax.add, window, strides, padding),
+                jax.lax.reduce_window(v, -np.inf, jax.lax.max, window, strides, padding))
+
+    x = floats(rng, 401, 103) / 8
+    agree(both, x)
+    x[17, 3], x[200, 50] = np.nan, np.inf
+    agree(lambda v: both(v)[1], x)
+
+
 # Large enough to be made in parts; no part's size divides the primes.
 @pytest.mark.parametrize("shape", [(200_003,), (400, 401), (3, 50_021), (50_021, 3), (131, 1009)])
 @pytest.mark.parametrize("dtype", ["bool", "int8", "int64", "bfloat16", "float32", "float64"])

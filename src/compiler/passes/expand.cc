@@ -5,6 +5,7 @@
 
 #include "compiler/passes/expand_random.h"
 #include "compiler/passes/expand_reduce.h"
+#include "compiler/passes/expand_window.h"
 #include "compiler/passes/passes.h"
 #include "compiler/passes/rewriter.h"
 #include "compiler/passes/rules.h"
@@ -34,6 +35,8 @@ class Expand : public Rewriter {
         return rowProduct(id);
       case OpKind::reduce_:
         return splitReduce(*this, id) || canonicalised(id);
+      case OpKind::reduce_window_:
+        return splitWindow(*this, id) || canonicalised(id);
       case OpKind::rng_bit_generator_:
         return expandRandom(*this, id);
       default:

@@ -12,18 +12,6 @@ constexpr int64_t kLarge = 1 << 17;  // elements worth a second reduction
 constexpr int64_t kMinParts = 8, kMaxParts = 64;
 constexpr int64_t kFewRows = 4, kFewColumns = 1024;
 
-// Whether the init value may enter more than once.
-bool isRepeatable(const Rewriter& rw, OpKind kind, Value init) {
-  const Op* constant = rw.def(init, OpKind::constant_);
-  if (!constant) return false;
-  switch (kind) {
-    case OpKind::maximum_: case OpKind::minimum_: case OpKind::and_: case OpKind::or_: return true;
-    case OpKind::add_: return constant->literal().number(0) == 0;
-    case OpKind::multiply_: return constant->literal().number(0) == 1;
-    default: return false;
-  }
-}
-
 // Whether the kept dimensions give the cores nothing to share: a kernel goes along whole rows, or
 // along columns of the innermost kept dimension.
 bool hasFewTasks(const Shape& in, const Ints& reduced) {
@@ -83,21 +71,38 @@ Value inParts(Rewriter& rw, Value x, Value init, const Cut& cut) {
 
 }  // namespace
 
-Value reduceBy(Rewriter& rw, OpKind kind, Value v, Value init, Ints dimensions) {
-  Shape result{rw.shape(v).dtype, {}};
-  for (int64_t d = 0; d < rw.shape(v).rank(); ++d)
-    if (std::ranges::find(dimensions, d) == dimensions.end())
-      result.dims.push_back(rw.shape(v).dims[static_cast<size_t>(d)]);
-  Type scalar{Shape{result.dtype, {}}, false}, type{result, false};
+bool isRepeatable(const Rewriter& rw, OpKind kind, Value init) {
+  const Op* constant = rw.def(init, OpKind::constant_);
+  if (!constant) return false;
+  switch (kind) {
+    case OpKind::maximum_: case OpKind::minimum_: case OpKind::and_: case OpKind::or_: return true;
+    case OpKind::add_: return constant->literal().number(0) == 0;
+    case OpKind::multiply_: return constant->literal().number(0) == 1;
+    default: return false;
+  }
+}
+
+RegionId reducerOf(Rewriter& rw, OpKind kind, DType dtype) {
+  Type scalar{Shape{dtype, {}}, false};
   Module& m = rw.module();
   RegionId body = m.addRegion();
   Value a = m.addArg(body, scalar), b = m.addArg(body, scalar);
   OpId combine = m.addOp(kind, {a, b}, {&scalar, 1});
   m.region(body).ops.push_back(combine);
   m.region(body).results.push_back(m.op(combine).result());
+  return body;
+}
+
+Value reduceBy(Rewriter& rw, OpKind kind, Value v, Value init, Ints dimensions) {
+  Shape result{rw.shape(v).dtype, {}};
+  for (int64_t d = 0; d < rw.shape(v).rank(); ++d)
+    if (std::ranges::find(dimensions, d) == dimensions.end())
+      result.dims.push_back(rw.shape(v).dims[static_cast<size_t>(d)]);
+  Type type{result, false};
+  Module& m = rw.module();
   OpId id = m.addOp(OpKind::reduce_, {v, init}, {&type, 1});
   m.op(id).attrs = {{AttrKey::dimensions, std::move(dimensions)}};
-  m.op(id).regions.push_back(body);
+  m.op(id).regions.push_back(reducerOf(rw, kind, result.dtype));
   rw.place(id);
   return rw.now(m.op(id).result());
 }

@@ -7,6 +7,11 @@ namespace tercel::passes {
 // A reduce of v over `dimensions`, its body being one op.
 ir::Value reduceBy(Rewriter& rw, ir::OpKind kind, ir::Value v, ir::Value init, ir::Ints dimensions);
 
+// A region of two scalars that returns `kind` of them.
+ir::RegionId reducerOf(Rewriter& rw, ir::OpKind kind, DType dtype);
+// Whether the init value, a constant, may enter more than once.
+bool isRepeatable(const Rewriter& rw, ir::OpKind kind, ir::Value init);
+
 // True: the op's result is replaced by that of two reductions, the first one in parts that are
 // independent. The cut depends on the shape alone, and so do the bits of a sum.
 bool splitReduce(Rewriter& rw, ir::OpId id);
