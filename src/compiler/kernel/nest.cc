@@ -162,15 +162,14 @@ size_t inputOf(const Cluster& cluster, ir::Value v) {
   return static_cast<size_t>(at - cluster.inputs.begin());
 }
 
-bool streamsOutputs(const Lowering& low, int lanes, int64_t extent) {
-  constexpr int64_t kLarge = 16 << 20;  // bytes: a consumer will not find it in cache anyway
+bool streamsOutputs(const Lowering& low, int lanes, int64_t extent, int64_t large) {
   constexpr int64_t kLine = 64;
   if (extent % lanes) return false;
   for (size_t o = 0; o < low.cluster.outputs.size(); ++o) {
     const Shape& shape = low.module.shape(low.cluster.outputs[o]);
     bool in_place = (o < low.cluster.alias.size() && low.cluster.alias[o] >= 0) ||
                     (o < low.cluster.may_alias.size() && low.cluster.may_alias[o] >= 0);
-    if (in_place || isComplex(shape.dtype) || shape.bytes() < kLarge ||
+    if (in_place || isComplex(shape.dtype) || shape.bytes() < large ||
         lanes * static_cast<int64_t>(byteSize(shape.dtype)) != kLine)
       return false;
   }

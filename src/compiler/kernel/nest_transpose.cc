@@ -14,6 +14,8 @@ constexpr size_t kNone = ~size_t{0};
 constexpr int64_t kBlockBytes = 128 << 10;
 constexpr int64_t kBlockLine = 256;  // bytes of a block along the input's lines
 constexpr int64_t kMinTile = 4;
+// Bytes of an output whose rows the hardware is too late to fetch before they are overwritten.
+constexpr int64_t kStreamed = 4 << 20;
 
 // What a task does of one side: `first` to `last`. Its block is turned from `base` on, which is
 // less where the last block would be partial.
@@ -79,7 +81,7 @@ class TransposeNest {
                  ? low_.machine.vector_bytes / static_cast<int>(byteSize(out))
                  : vectorLanes(m_, low_.cluster, low_.machine);
     while (lanes_ > 1 && lanes_ / 2 >= out_.extent) lanes_ /= 2;
-    streaming_ = out_.size >= 4 * lanes_ && streamsOutputs(low_, lanes_, lanes_);
+    streaming_ = out_.size >= 4 * lanes_ && streamsOutputs(low_, lanes_, lanes_, kStreamed);
     addScratch();
     low_.forTasks(tasks_, [&](V task) { emitTask(task); });
   }
@@ -106,7 +108,22 @@ class TransposeNest {
       if (transpose_.valid()) return false;
       transpose_ = op.result();
     }
-    return transpose_.valid();
+    return transpose_.valid() && isUsedAtOneIndex();
+  }
+
+  // Whether all that is made of it has its elements, in their order.
+  bool isUsedAtOneIndex() const {
+    std::vector<ir::Value> made{transpose_};
+    for (ir::OpId id : low_.cluster.ops) {
+      const ir::Op& op = m_.op(id);
+      auto is_made = [&](ir::Value v) { return std::ranges::find(made, v) != made.end(); };
+      if (std::ranges::none_of(op.operands, is_made)) continue;
+      bool in_place = ir::isElementwise(op.kind) || op.kind == ir::OpKind::reshape_;
+      if (!in_place || m_.shape(op.result()).elements() != m_.shape(transpose_).elements())
+        return false;
+      made.push_back(op.result());
+    }
+    return true;
   }
 
   void probeAll(Emitter& e, const Indices& i) {
