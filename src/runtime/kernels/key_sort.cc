@@ -93,13 +93,20 @@ void selectFirst(const KeyRow<U>& keys, Item* heap, int64_t kept, int64_t n) {
     heap[i].setKey(keys.at(i));
   }
   std::make_heap(heap, heap + kept, before);
-  for (int64_t i = kept; i < n; ++i) {
-    U key = keys.at(i);
-    if (key >= heap[0].getKey()) continue;
-    std::pop_heap(heap, heap + kept, before);
-    heap[kept - 1] = Item::at(i);
-    heap[kept - 1].setKey(key);
-    std::push_heap(heap, heap + kept, before);
+  // Most blocks hold nothing that is wanted, and show it without a branch for each element.
+  constexpr int64_t kBlock = 64;
+  U block[kBlock];
+  for (int64_t from = kept; from < n; from += kBlock) {
+    int64_t count = std::min(kBlock, n - from);
+    U least = static_cast<U>(~U{0});
+    for (int64_t i = 0; i < count; ++i) least = std::min(least, block[i] = keys.at(from + i));
+    for (int64_t i = 0; least < heap[0].getKey() && i < count; ++i) {
+      if (block[i] >= heap[0].getKey()) continue;
+      std::pop_heap(heap, heap + kept, before);
+      heap[kept - 1] = Item::at(from + i);
+      heap[kept - 1].setKey(block[i]);
+      std::push_heap(heap, heap + kept, before);
+    }
   }
   std::sort_heap(heap, heap + kept, before);
 }
