@@ -19,7 +19,6 @@ using ir::OpKind;
 using ir::Value;
 
 constexpr uint32_t kNone = 0xffffffffu;
-constexpr double kMaxClusterWeight = 160;
 
 struct Group {
   std::vector<uint32_t> members;  // positions, descending
@@ -170,7 +169,9 @@ class Fusion {
     Group& group = groups_[g];
     const Op& o = op(p);
     double weight = opWeight(m_, o);
-    if (group.weight + weight > kMaxClusterWeight) return false;
+    bool is_loop = !group.has_heavy && !group.has_reduce;
+    double limit = is_loop ? maxLoopWeight(group.domain.extents) : kMaxClusterWeight;
+    if (group.weight + weight > limit) return false;
     if (keptApart(p, g) || !mayEvaluateInside(p, g)) return false;
     AccessMap map = mapIn(p, g);
     if (isHeavy(o.kind)) {

@@ -2,9 +2,7 @@
 //
 // Ops are visited last to first. An op joins the cluster of its users when all of them are in one
 // cluster and evaluating it there costs little more than evaluating it once; else it is the root of a
-// new cluster, and its value goes through memory. What joins so can never close a cycle. Afterwards
-// clusters over the same domain that share inputs or feed each other are merged where that closes
-// none.
+// new cluster, and its value goes through memory. What joins so can never close a cycle.
 #pragma once
 #include <vector>
 

@@ -99,6 +99,11 @@ double opWeight(const ir::Module& m, const Op& op) {
   }
 }
 
+double maxLoopWeight(const Dims& dims) {
+  int64_t elements = elementCount(dims);
+  return elements >= 256 && elements <= (64 << 10) ? 64 : kMaxClusterWeight;
+}
+
 double allowedRepeats(const ir::Module& m, const Op& op) {
   if (isFreeMovement(op.kind)) return 1e30;
   if (!op.results.empty() && m.shape(op.result()).elements() <= 4) return 1e30;

@@ -18,8 +18,13 @@ bool isHeavy(ir::OpKind kind);
 bool rereadsOperands(const ir::Module& module, const ir::Op& op);
 bool isFreeMovement(ir::OpKind kind);
 bool hasEffect(const ir::Op& op);
+// The most that one kernel may hold, in the units of opWeight.
+inline constexpr double kMaxClusterWeight = 160;
 // How much it adds to the size of a kernel, in vector instructions.
 double opWeight(const ir::Module& module, const ir::Op& op);
+// How much an element loop over `dims` may hold. Where arrays stay in the cache and a loop is long
+// beside its call, smaller kernels are as fast, and an unrolled program needs fewer different ones.
+double maxLoopWeight(const Dims& dims);
 // How often each of its elements may be evaluated when it joins its user.
 double allowedRepeats(const ir::Module& module, const ir::Op& op);
 

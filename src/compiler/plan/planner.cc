@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "compiler/plan/merge.h"
+
 namespace tercel::plan {
 namespace {
 
@@ -73,7 +75,7 @@ Value Planner::root(Value v) const {
 }
 
 Status Planner::planRegion(Scope& scope) {
-  scope.units = fuse(m_, scope.region);
+  scope.units = mergeLoops(m_, scope.region, fuse(m_, scope.region));
   for (const Unit& unit : scope.units) {
     if (unit.is_cluster) continue;
     const Op& op = m_.op(unit.op);

@@ -1,0 +1,210 @@
+#include "compiler/plan/merge.h"
+
+#include <algorithm>
+#include <unordered_map>
+#include <unordered_set>
+
+#include "compiler/plan/captures.h"
+#include "compiler/plan/op_traits.h"
+
+namespace tercel::plan {
+namespace {
+
+using ir::Op;
+using ir::OpKind;
+using ir::Value;
+using kernel::Cluster;
+using kernel::Unit;
+
+constexpr size_t kMaxParams = 12;
+constexpr size_t kMaxNeighbours = 8;  // of those that read the same array
+
+class Merging {
+ public:
+  Merging(const ir::Module& m, ir::RegionId region, std::vector<Unit>& units)
+      : m_(m), region_(m.region(region)), units_(units), gone_(units.size(), false) {
+    for (uint32_t p = 0; p < region_.ops.size(); ++p) position_[region_.ops[p].index] = p;
+    for (Value v : region_.results) results_.insert(v.index);
+    for (size_t u = 0; u < units_.size(); ++u) note(u);
+  }
+
+  std::vector<Unit> run() {
+    for (size_t u = 0; u < units_.size(); ++u)
+      while (!gone_[u] && isMergeable(u) && mergeWithEarlier(u)) {}
+    std::vector<Unit> left;
+    for (size_t u = 0; u < units_.size(); ++u)
+      if (!gone_[u]) left.push_back(std::move(units_[u]));
+    return left;
+  }
+
+ private:
+  const Cluster& cluster(size_t u) const { return units_[u].cluster; }
+  const Shape& shape(size_t u) const { return m_.shape(cluster(u).outputs[0]); }
+
+  void note(size_t u) {
+    auto reads = [&](Value v) { readers_[v.index].push_back(u); };
+    if (units_[u].is_cluster) {
+      for (Value v : cluster(u).inputs) reads(v);
+      for (Value v : cluster(u).outputs) maker_[v.index] = u;
+      return;
+    }
+    const Op& op = m_.op(units_[u].op);
+    for (Value v : op.operands) reads(v);
+    for (Value v : captures(m_, op)) reads(v);
+    for (Value v : op.results) maker_[v.index] = u;
+  }
+
+  // Arithmetic alone: movement decides how a nest is lowered.
+  bool isMergeable(size_t u) const {
+    if (!units_[u].is_cluster || cluster(u).nest != kernel::Nest::loop) return false;
+    for (Value v : cluster(u).outputs)
+      if (m_.shape(v) != shape(u)) return false;
+    for (ir::OpId id : cluster(u).ops) {
+      OpKind kind = m_.op(id).kind;
+      if (!ir::isElementwise(kind) && kind != OpKind::constant_ && kind != OpKind::iota_ &&
+          kind != OpKind::broadcast_in_dim_)
+        return false;
+    }
+    return true;
+  }
+
+  bool mergeWithEarlier(size_t u) {
+    for (size_t earlier : neighbours(u)) {
+      if (gone_[earlier] || !isMergeable(earlier) || !fits(earlier, u)) continue;
+      bool comes = mayComeAt(u, earlier);
+      if (!comes && !mayWaitFor(earlier, u)) continue;
+      comes ? merge(u, earlier) : merge(earlier, u);
+      return true;
+    }
+    return false;
+  }
+
+  // Earlier units that make or read an array that `u` reads, the last ones first.
+  std::vector<size_t> neighbours(size_t u) {
+    std::vector<size_t> found;
+    auto add = [&](size_t other) {
+      if (other < u && std::find(found.begin(), found.end(), other) == found.end())
+        found.push_back(other);
+    };
+    for (Value v : cluster(u).inputs) {
+      if (m_.shape(v) != shape(u)) continue;
+      if (auto made = maker_.find(v.index); made != maker_.end()) add(made->second);
+      const std::vector<size_t>& readers = readers_[v.index];
+      size_t recent = readers.size() - std::min(readers.size(), kMaxNeighbours);
+      for (size_t r = recent; r < readers.size(); ++r) add(readers[r]);
+    }
+    std::sort(found.rbegin(), found.rend());
+    return found;
+  }
+
+  bool fits(size_t a, size_t b) const {
+    if (shape(a) != shape(b)) return false;
+    double weight = 0;
+    for (size_t u : {a, b})
+      for (ir::OpId id : cluster(u).ops) weight += opWeight(m_, m_.op(id));
+    size_t params = cluster(a).inputs.size() + cluster(b).inputs.size() +
+                    cluster(a).outputs.size() + cluster(b).outputs.size();
+    return weight <= maxLoopWeight(shape(a).dims) && params <= kMaxParams;
+  }
+
+  // Whether all that `u` reads is made up to `earlier`.
+  bool mayComeAt(size_t u, size_t earlier) const {
+    for (Value v : cluster(u).inputs) {
+      auto made = maker_.find(v.index);
+      if (made != maker_.end() && made->second > earlier) return false;
+    }
+    return true;
+  }
+
+  // Whether what `u` makes is read by `later` at the earliest, and nothing it reads may be updated in
+  // place before that.
+  bool mayWaitFor(size_t u, size_t later) const {
+    for (Value v : cluster(u).inputs)
+      for (size_t reader : readers_.at(v.index))
+        if (reader > u && reader < later && mayUpdate(reader)) return false;
+    for (Value v : cluster(u).outputs) {
+      auto readers = readers_.find(v.index);
+      if (readers == readers_.end()) continue;
+      for (size_t reader : readers->second)
+        if (reader < later) return false;
+    }
+    return true;
+  }
+
+  bool mayUpdate(size_t u) const {
+    return !units_[u].is_cluster || cluster(u).nest == kernel::Nest::update;
+  }
+
+  void merge(size_t from, size_t into) {
+    const Cluster &a = cluster(into), &b = cluster(from);
+    Cluster merged = a;
+    merged.ops.insert(merged.ops.end(), b.ops.begin(), b.ops.end());
+    merged.maps.insert(merged.maps.end(), b.maps.begin(), b.maps.end());
+    sortOps(merged);
+    std::unordered_set<uint32_t> inside;
+    for (ir::OpId id : merged.ops)
+      for (Value v : m_.op(id).results) inside.insert(v.index);
+    gone_[from] = true;
+    for (Value v : b.inputs) replaceReader(v, from, into);
+    merged.inputs.clear();
+    for (const auto* list : {&a.inputs, &b.inputs})
+      for (Value v : *list)
+        if (!inside.contains(v.index) && inside.insert(v.index).second) merged.inputs.push_back(v);
+    merged.outputs.clear();
+    for (const auto* list : {&a.outputs, &b.outputs})
+      for (Value v : *list) {
+        maker_[v.index] = into;
+        if (isReadOutside(v, into)) merged.outputs.push_back(v);
+      }
+    merged.alias.assign(merged.outputs.size(), -1);
+    units_[into].cluster = std::move(merged);
+  }
+
+  // In the region's order, each once, with its map.
+  void sortOps(Cluster& merged) const {
+    std::vector<size_t> order(merged.ops.size());
+    for (size_t i = 0; i < order.size(); ++i) order[i] = i;
+    auto place = [&](size_t i) { return position_.at(merged.ops[i].index); };
+    std::sort(order.begin(), order.end(), [&](size_t i, size_t j) { return place(i) < place(j); });
+    Cluster sorted;
+    for (size_t i : order) {
+      if (!sorted.ops.empty() && sorted.ops.back() == merged.ops[i]) continue;
+      sorted.ops.push_back(merged.ops[i]);
+      sorted.maps.push_back(std::move(merged.maps[i]));
+    }
+    merged.ops = std::move(sorted.ops);
+    merged.maps = std::move(sorted.maps);
+  }
+
+  void replaceReader(Value v, size_t from, size_t into) {
+    auto& readers = readers_[v.index];
+    std::erase(readers, from);
+    if (std::find(readers.begin(), readers.end(), into) == readers.end()) readers.push_back(into);
+  }
+
+  bool isReadOutside(Value v, size_t u) const {
+    if (results_.contains(v.index)) return true;
+    auto readers = readers_.find(v.index);
+    if (readers == readers_.end()) return false;
+    for (size_t reader : readers->second)
+      if (reader != u) return true;
+    return false;
+  }
+
+  const ir::Module& m_;
+  const ir::Region& region_;
+  std::vector<Unit>& units_;
+  std::vector<bool> gone_;
+  std::unordered_map<uint32_t, uint32_t> position_;            // op -> place in the region
+  std::unordered_map<uint32_t, size_t> maker_;                 // value -> unit
+  std::unordered_map<uint32_t, std::vector<size_t>> readers_;  // value -> units
+  std::unordered_set<uint32_t> results_;
+};
+
+}  // namespace
+
+std::vector<Unit> mergeLoops(const ir::Module& m, ir::RegionId region, std::vector<Unit> units) {
+  return Merging(m, region, units).run();
+}
+
+}  // namespace tercel::plan
