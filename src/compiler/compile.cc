@@ -1,5 +1,9 @@
 #include "compiler/compile.h"
 
+#include <algorithm>
+#include <system_error>
+#include <thread>
+
 #include "compiler/codegen/codegen.h"
 #include "compiler/ir/text.h"
 #include "compiler/ir/verifier.h"
@@ -61,6 +65,20 @@ Result<program::Program> compile(std::span<const std::byte> bytes, const Compile
   } catch (const std::bad_alloc&) {
     return resourceExhausted("out of memory while compiling");
   }
+}
+
+void prepare() {
+  auto work = [] {
+    unsigned cores = std::thread::hardware_concurrency();
+    codegen::prepare(codegen::Target::host(), static_cast<int>(std::clamp(cores, 1u, 4u)));
+  };
+  static std::jthread worker = [&] {
+    try {
+      return std::jthread(work);
+    } catch (const std::system_error&) {  // no thread to be had: nothing is lost but time
+      return std::jthread();
+    }
+  }();
 }
 
 }  // namespace tercel::compiler

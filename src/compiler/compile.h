@@ -25,4 +25,7 @@ Result<ir::Module> read(std::span<const std::byte> bytes);
 // From a Module as read; runs the pipeline, plans, and generates code.
 Result<program::Program> compileModule(ir::Module module, const CompileOptions& options);
 
+// Makes code generators in the background, once a process: the first compilations need not wait.
+void prepare();
+
 }  // namespace tercel::compiler

@@ -1,3 +1,4 @@
+#include "compiler/compile.h"
 #include "pjrt/entry.h"
 #include "pjrt/handles.h"
 #include "pjrt/version.h"
@@ -40,6 +41,7 @@ Status Client_Create(PJRT_Client_Create_Args& args) {
   TERCEL_ASSIGN(const auto given, readNamedValues(args.create_options, args.num_options));
   for (const auto& [name, value] : given) TERCEL_TRY(setCreateOption(options, name, value));
   TERCEL_ASSIGN(auto client, runtime::Client::create(options));
+  compiler::prepare();
   args.client = new PJRT_Client{std::make_shared<ClientState>(std::move(client))};
   return {};
 }
