@@ -39,7 +39,10 @@ void ContractNest::probeAll(Emitter& e, const Indices& domain) {
     size_t before = e.record->size();
     e.at(op_.operand(operand), operand == 0 ? contraction_.lhs(e.space(), out, k)
                                             : contraction_.rhs(e.space(), out, k));
-    access_[operand] = e.record->size() > before ? before : kNone;
+    if (e.record->size() > before)
+      access_[operand] = before;
+    else  // not from memory, or read already, as the lhs
+      access_[operand] = operand == 0 ? kNone : access_[0];
   }
   e.bindElem(op_.result(), {e.builder().opaque({sum_, 1}), {}});
   storeOutputs(e, out);

@@ -109,7 +109,7 @@ class Fusion {
   bool copyIntoUsers(uint32_t p) {
     bool all = true;
     for (uint32_t g : userGroups(p)) {
-      if (groups_[g].alone || keptApart(p, g) || rereadsInOrder(p, g)) {
+      if (groups_[g].alone || keptApart(p, g) || rereadsInOrder(p, g) || isUpdatedIn(p, g)) {
         all = false;
       } else {
         AccessMap map = mapIn(p, g);
@@ -205,12 +205,16 @@ class Fusion {
       const Op& user = op(u);
       if (rereadsOperands(m_, user) && !isFreeMovement(op(p).kind)) return false;
       if (readsInOrder(p, user)) return false;
-      // Its first operand is updated in place, not read.
-      if (user.kind == OpKind::dynamic_update_slice_ &&
-          m_.value(user.operand(0)).def == region_.ops[p])
-        return false;
     }
-    return true;
+    return !isUpdatedIn(p, g);
+  }
+
+  // The first operand of a dynamic_update_slice is updated in place, not read.
+  bool isUpdatedIn(uint32_t p, uint32_t g) const {
+    return std::ranges::any_of(users_[p], [&](uint32_t u) {
+      return isIn(u, g) && op(u).kind == OpKind::dynamic_update_slice_ &&
+             m_.value(op(u).operand(0)).def == region_.ops[p];
+    });
   }
 
   bool keptApart(uint32_t p, uint32_t g) const {
