@@ -60,3 +60,10 @@ def test_composite_with_array_attributes(agree):
 
 def test_no_random_bits(agree):
     agree(lambda key: lax.rng_bit_generator(key, (0, 3)), np.array([3, 1, 4, 2], np.uint32))
+
+
+def test_products_of_mixed_float_types(agree):
+    narrow = np.linspace(-2, 2, 12, dtype=np.float32).reshape(4, 3).astype(jnp.bfloat16)
+    for operands in ((SQUARE + 0.1, narrow), (narrow.T, SQUARE + 0.1)):
+        agree(lambda a, b: lax.dot_general(a, b, (((1,), (0,)), ((), ())),
+                                           preferred_element_type=np.float32), *operands)

@@ -69,6 +69,7 @@ Status ModuleBuilder::buildPlain(const WireOp& op, const OpRow& row, const OpAtt
   if (row.kind == ir::OpKind::call_)
     locations_.noteCall(textOf(wire_, attrNamed(row, attrs, "callee")).value_or(""), op.location);
   TERCEL_TRY(checkArity(op, row.kind, operands.size()));
+  if (row.kind == ir::OpKind::dot_general_) widenNarrower(operands, block);
   ir::OpId id;
   TERCEL_TRY(append(op, row.kind, std::move(operands), block, &id));
   ir::Op& built = module_.op(id);
@@ -140,6 +141,18 @@ Status ModuleBuilder::append(const WireOp& op, ir::OpKind kind, ir::Values opera
   module_.region(block.region).ops.push_back(*id);
   values_.insert(values_.end(), built.results.begin(), built.results.end());
   return {};
+}
+
+// A product may mix float types; ours has one, the wider, which holds the other's numbers.
+void ModuleBuilder::widenNarrower(ir::Values& operands, Block& block) {
+  DType lhs = module_.shape(operands[0]).dtype, rhs = module_.shape(operands[1]).dtype;
+  if (!isFloat(lhs) || !isFloat(rhs) || byteSize(lhs) == byteSize(rhs)) return;
+  bool lhs_wide = byteSize(lhs) > byteSize(rhs);
+  ir::Value& narrow = operands[lhs_wide ? 1 : 0];
+  ir::Type type{Shape{lhs_wide ? lhs : rhs, module_.shape(narrow).dims}, false};
+  ir::OpId id = module_.addOp(ir::OpKind::convert_, {narrow}, {&type, 1});
+  module_.region(block.region).ops.push_back(id);
+  narrow = module_.op(id).result();
 }
 
 ir::Values ModuleBuilder::operandsOf(const WireOp& op) const {

@@ -76,6 +76,7 @@ class ModuleBuilder {
   const WireOpName& nameOf(const WireOp& op) const { return wire_.op_names[op.name]; }
   // The error with the op's name and location, unless an op inside it has already given its own.
   Status located(const WireOp& op, Status error);
+  void widenNarrower(ir::Values& operands, Block& block);
   Status refuse(const WireOp& op) const;
   std::string spelling(const WireOp& op) const;
 
