@@ -43,7 +43,8 @@ class Pipeline {
 
 // LLVM's own pipeline has 120 passes, most of them for C++ programs or for other machines. Kernels
 // arrive with their loops, addresses and vectors already chosen, so no pass over the IR is left
-// (registers.cc runs one where a kernel has variables), and what follows is what each kernel needs. With all of them a kernel takes a fifth longer.
+// (registers.cc runs one where a kernel has variables), and what follows is what each kernel needs.
+// With all of them a kernel takes a fifth longer.
 bool addCodegenPasses(llvm::legacy::PassManagerBase& passes, llvm::TargetPassConfig& config,
                       const CodegenOptions& options) {
   Pipeline p(passes, options.verify);

@@ -82,8 +82,9 @@ Convolution::Convolution(const Op& op, const Shape& lhs, const Shape& rhs, const
   result_strides = permuted(rowMajorStrides(result.dims), result_order);
 }
 
-// One output element; padding and holes are zeros, which make NaN of a weight that is not finite. An output feature belongs to one feature group, which reads a slice of the
-// input features, and to one batch group, which reads a slice of the input batch.
+// One output element; padding and holes are zeros, which make NaN of a weight that is not finite.
+// An output feature belongs to one feature group, which reads a slice of the input features, and to
+// one batch group, which reads a slice of the input batch.
 template <class S>
 S convolveAt(const Convolution& c, const std::vector<S>& lhs, const std::vector<S>& rhs,
              const Dims& out) {
