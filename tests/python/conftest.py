@@ -13,6 +13,15 @@ TOLERANCE = {"float64": (1e-12, 1e-9), "complex128": (1e-12, 1e-9), "float32": (
              "complex64": (1e-5, 1e-4), "float16": (1e-3, 1e-2), "bfloat16": (1e-2, 4e-2)}
 
 
+def pytest_configure(config):
+    config.addinivalue_line("markers", "native: more work than the evaluator should be given")
+
+
+def pytest_runtest_setup(item):
+    if item.get_closest_marker("native") and os.environ.get("TERCEL_EVAL", "0") not in ("", "0"):
+        pytest.skip("more work than the evaluator should be given")
+
+
 @pytest.fixture(scope="session")
 def tercel():
     return jax.devices("tercel")[0]

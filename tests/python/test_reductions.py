@@ -59,6 +59,7 @@ def test_scans(agree, rng, shape, axis, reverse):
                      jax.lax.cumlogsumexp(v, axis, reverse)), floats(rng, *shape))
 
 
+@pytest.mark.native
 def test_scan_of_a_million():
     x = jnp.ones(1_000_003, jnp.int32)
     assert int(jnp.cumsum(x)[-1]) == 1_000_003
