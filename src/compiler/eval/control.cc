@@ -35,7 +35,13 @@ Result<Literals> evalCustomCall(Evaluation& evaluation, const Op& op, Operands o
   if (std::ranges::find(kAnnotations, target) != std::end(kAnnotations))
     return evalIdentity(evaluation, op, operands);
   if (evaluation.options().custom_call) return evaluation.options().custom_call(op, operands);
-  return unimplemented("the evaluator does not know the target ", target);
+  std::string types;
+  for (ir::Value v : op.operands) {
+    const ir::Type& type = evaluation.module().type(v);
+    types += cat(types.empty() ? "" : ", ", type.is_token ? "token" : toString(type.shape));
+  }
+  return unimplemented("custom_call to \"", target, "\" of (", types,
+                       ") is not known to the evaluator");
 }
 
 // An index outside of the branches means the last one.
