@@ -51,6 +51,12 @@ std::vector<ir::Value> readsOf(const ir::Module& m, const kernel::Unit& unit) {
   return reads;
 }
 
+std::span<const ir::Value> madeBy(const ir::Module& m, const kernel::Unit& unit) {
+  if (unit.is_cluster) return unit.cluster.outputs;
+  const ir::Op& op = m.op(unit.op);
+  return {op.results.data(), op.results.size()};
+}
+
 kernel::Cluster clusterOf(const ir::Module& m, ir::OpId id, kernel::Nest nest) {
   kernel::Cluster cluster;
   cluster.nest = nest;

@@ -1,5 +1,6 @@
-// What ops and units read.
+// What ops and units read and make.
 #pragma once
+#include <span>
 #include <vector>
 
 #include "compiler/ir/module.h"
@@ -11,6 +12,8 @@ namespace tercel::plan {
 std::vector<ir::Value> captures(const ir::Module& module, const ir::Op& op);
 // Everything a unit reads; what an op's regions read besides its operands once more.
 std::vector<ir::Value> readsOf(const ir::Module& module, const kernel::Unit& unit);
+// The values that others may read of a unit.
+std::span<const ir::Value> madeBy(const ir::Module& module, const kernel::Unit& unit);
 // The cluster of this op alone.
 kernel::Cluster clusterOf(const ir::Module& module, ir::OpId op, kernel::Nest nest);
 

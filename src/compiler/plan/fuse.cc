@@ -6,8 +6,10 @@
 
 #include "compiler/ir/prefix_scan.h"
 #include "compiler/plan/access_map.h"
+#include "compiler/plan/captures.h"
 #include "compiler/plan/op_traits.h"
 #include "compiler/plan/read_order.h"
+#include "compiler/plan/region_uses.h"
 #include "core/status.h"
 
 namespace tercel::plan {
@@ -31,14 +33,23 @@ struct Group {
   std::vector<bool> apart;     // positions that read what it updates: kept out, to update in place
 };
 
+// The users of a value that are in one group, itself or as copies.
+struct UsesIn {
+  uint32_t group;
+  std::vector<uint32_t> users;  // positions
+};
+
 class Fusion {
  public:
   Fusion(const ir::Module& m, ir::RegionId region)
-      : m_(m), region_id_(region), region_(m.region(region)) {}
+      : m_(m),
+        region_id_(region),
+        region_(m.region(region)),
+        uses_(m, region),
+        group_of_(count(), kNone),
+        duplicates_(count()) {}
 
   std::vector<Unit> run() {
-    number();
-    collectUses();
     for (uint32_t p = count(); p-- > 0;) place(p);
     return units();
   }
@@ -47,117 +58,74 @@ class Fusion {
   uint32_t count() const { return static_cast<uint32_t>(region_.ops.size()); }
   const Op& op(uint32_t p) const { return m_.op(region_.ops[p]); }
 
-  void number() {
-    position_.reserve(count() * 2);
-    for (uint32_t p = 0; p < count(); ++p)
-      for (Value v : op(p).results) position_.emplace(v.index, p);
-    users_.resize(count());
-    escapes_.assign(count(), false);
-    group_of_.assign(count(), kNone);
-    duplicates_.resize(count());
-  }
-
-  // Uses by ops inside nested regions count as uses by the op that holds the region.
-  void collectUses() {
-    for (uint32_t p = 0; p < count(); ++p) noteUses(op(p), p);
-    for (Value v : region_.results)
-      if (auto at = position_.find(v.index); at != position_.end()) escapes_[at->second] = true;
-  }
-
-  void noteUses(const Op& user, uint32_t p) {
-    for (Value v : user.operands) noteUse(v, p);
-    for (ir::RegionId r : user.regions) {
-      for (OpId inner : m_.region(r).ops) noteUses(m_.op(inner), p);
-      for (Value v : m_.region(r).results) noteUse(v, p);
-    }
-  }
-
-  void noteUse(Value v, uint32_t p) {
-    auto at = position_.find(v.index);
-    if (at == position_.end() || at->second == p) return;
-    auto& list = users_[at->second];
-    if (list.empty() || list.back() != p) list.push_back(p);
-  }
-
   void place(uint32_t p) {
     const Op& o = op(p);
-    if (users_[p].empty() && !escapes_[p] && !hasEffect(o)) return;  // dead
+    if (uses_.users(p).empty() && !uses_.escapes(p) && !hasEffect(o)) return;  // dead
     if (isMemoryConstant(o)) return;
     if (!isFusible(m_, o)) return startGroup(p, true);
-    if (o.kind == OpKind::reshape_ && escapes_[p]) return startGroup(p, true);  // a view
+    if (uses_.escapes(p)) return startGroup(p, o.kind == OpKind::reshape_);  // a view
     if (o.kind == OpKind::dynamic_update_slice_) return startGroup(p, false);
-    if (isDuplicable(m_, o) && !escapes_[p]) {
-      if (copyIntoUsers(p)) return;
-    }
-    if (isSpreadOut(m_, o) && !escapes_[p] && userGroups(p).size() > 1 && mayCopy(p)) {
-      copyIntoUsers(p);
-      return;
-    }
-    uint32_t g = commonGroup(p);
-    if (g != kNone && !escapes_[p] && join(p, g)) return;
-    startGroup(p, false);
+    std::vector<UsesIn> uses = usesByGroup(p);
+    if (isDuplicable(m_, o) || (isSpreadOut(m_, o) && uses.size() > 1 && mayCopy(p, uses)))
+      return copyIntoUsers(p, uses);
+    bool joins = uses.size() == 1 && !groups_[uses[0].group].alone && join(p, uses[0]);
+    if (!joins) startGroup(p, false);
   }
 
-  bool mayCopy(uint32_t p) const {
-    return std::ranges::all_of(userGroups(p), [&](uint32_t g) {
-      return !groups_[g].alone && mayEvaluateInside(p, g);
+  bool mayCopy(uint32_t p, const std::vector<UsesIn>& uses) const {
+    return std::ranges::all_of(uses, [&](const UsesIn& in) {
+      return !groups_[in.group].alone && mayEvaluateInside(p, in);
     });
   }
 
   // Duplicable ops are part of each cluster that uses them; where one of the users is a step of its
   // own, the value needs memory and the op is a root besides.
-  bool copyIntoUsers(uint32_t p) {
-    bool all = true;
-    for (uint32_t g : userGroups(p)) {
-      if (groups_[g].alone || keptApart(p, g) || rereadsInOrder(p, g) || isUpdatedIn(p, g)) {
-        all = false;
+  void copyIntoUsers(uint32_t p, const std::vector<UsesIn>& uses) {
+    bool needs_memory = false;
+    for (const UsesIn& in : uses) {
+      if (groups_[in.group].alone || keptApart(p, in.group) || isTurnedKernel(p, in) ||
+          isUpdated(p, in)) {
+        needs_memory = true;
       } else {
-        AccessMap map = mapIn(p, g);
-        groups_[g].members.push_back(p);
-        inner_maps_[key(p, g)] = map;
-        duplicates_[p].push_back(g);
+        addMember(p, in.group, mapIn(p, in));
+        duplicates_[p].push_back(in.group);
       }
     }
-    if (all) return true;
-    startGroup(p, op(p).kind == OpKind::reshape_);
-    return true;
+    if (needs_memory) startGroup(p, op(p).kind == OpKind::reshape_);
   }
 
-  std::vector<uint32_t> userGroups(uint32_t p) const {
-    std::vector<uint32_t> groups;
-    for (uint32_t u : users_[p]) {
-      auto add = [&](uint32_t g) {
-        if (g != kNone && std::find(groups.begin(), groups.end(), g) == groups.end())
-          groups.push_back(g);
-      };
-      add(group_of_[u]);
-      for (uint32_t g : duplicates_[u]) add(g);
+  std::vector<UsesIn> usesByGroup(uint32_t p) {
+    std::vector<UsesIn> found;
+    seen_.resize(groups_.size(), {kNone, 0});
+    auto add = [&](uint32_t g, uint32_t user) {
+      if (g == kNone) return;
+      if (seen_[g].first != p) {
+        seen_[g] = {p, found.size()};
+        found.push_back({g, {}});
+      }
+      found[seen_[g].second].users.push_back(user);
+    };
+    for (uint32_t u : uses_.users(p)) {
+      add(group_of_[u], u);
+      for (uint32_t g : duplicates_[u]) add(g, u);
     }
-    return groups;
-  }
-
-  uint32_t commonGroup(uint32_t p) const {
-    std::vector<uint32_t> groups = userGroups(p);
-    return groups.size() == 1 && !groups_[groups[0]].alone ? groups[0] : kNone;
+    return found;
   }
 
   static uint64_t key(uint32_t p, uint32_t g) { return uint64_t{g} << 32 | p; }
 
   const AccessMap& mapOf(uint32_t p, uint32_t g) const { return inner_maps_.at(key(p, g)); }
-  bool isIn(uint32_t p, uint32_t g) const { return inner_maps_.contains(key(p, g)); }
 
-  // How the value of p is indexed from the domain of g, through all its users there.
-  AccessMap mapIn(uint32_t p, uint32_t g) {
+  // How the value of p is indexed from the domain of a group, through all its users there.
+  AccessMap mapIn(uint32_t p, const UsesIn& in) const {
     AccessMap map;
     bool first = true;
-    for (uint32_t u : users_[p]) {
-      if (!isIn(u, g)) continue;
+    for (uint32_t u : in.users) {
       const Op& user = op(u);
       for (size_t i = 0; i < user.operands.size(); ++i) {
-        auto at = position_.find(user.operands[i].index);
-        if (at == position_.end() || at->second != p) continue;
+        if (!isMadeAt(p, user.operands[i])) continue;
         AccessMap through =
-            operandMap(m_, user, i, mapOf(u, g), groups_[g].domain);
+            operandMap(m_, user, i, mapOf(u, in.group), groups_[in.group].domain);
         map = first ? through : meet(map, through);
         first = false;
       }
@@ -165,15 +133,17 @@ class Fusion {
     return map;
   }
 
-  bool join(uint32_t p, uint32_t g) {
-    Group& group = groups_[g];
+  bool isMadeAt(uint32_t p, Value v) const { return m_.value(v).def == region_.ops[p]; }
+
+  bool join(uint32_t p, const UsesIn& in) {
+    Group& group = groups_[in.group];
     const Op& o = op(p);
     double weight = opWeight(m_, o);
     bool is_loop = !group.has_heavy && !group.has_reduce;
     double limit = is_loop ? maxLoopWeight(group.domain.extents) : kMaxClusterWeight;
     if (group.weight + weight > limit) return false;
-    if (keptApart(p, g) || !mayEvaluateInside(p, g)) return false;
-    AccessMap map = mapIn(p, g);
+    if (keptApart(p, in.group) || !mayEvaluateInside(p, in)) return false;
+    AccessMap map = mapIn(p, in);
     if (isHeavy(o.kind)) {
       if (group.has_heavy || group.has_reduce || !map.isIdentity(group.domain)) return false;
       if (group.is_update && ir::prefixScan(m_, o)) return false;
@@ -184,7 +154,7 @@ class Fusion {
     }
     group.has_heavy |= isHeavy(o.kind);
     group.weight += weight;
-    add(p, g, map);
+    own(p, in.group, map);
     return true;
   }
 
@@ -199,21 +169,28 @@ class Fusion {
   }
 
   // Operands of dots, convolutions and windows are read many times: only movement joins those.
-  bool mayEvaluateInside(uint32_t p, uint32_t g) const {
-    for (uint32_t u : users_[p]) {
-      if (!isIn(u, g)) continue;
-      const Op& user = op(u);
-      if (rereadsOperands(m_, user) && !isFreeMovement(op(p).kind)) return false;
-      if (readsInOrder(p, user)) return false;
-    }
-    return !isUpdatedIn(p, g);
+  bool mayEvaluateInside(uint32_t p, const UsesIn& in) const {
+    return std::ranges::none_of(in.users,
+                                [&](uint32_t u) {
+                                  return rereadsOperands(m_, op(u)) &&
+                                         !isFreeMovement(op(p).kind);
+                                }) &&
+           !isTurnedKernel(p, in) && !isUpdated(p, in);
+  }
+
+  // Each task of a convolution reads the whole kernel: what turns it is done once, before.
+  bool isTurnedKernel(uint32_t p, const UsesIn& in) const {
+    OpKind kind = op(p).kind;
+    if (kind != OpKind::transpose_ && kind != OpKind::reverse_) return false;
+    return std::ranges::any_of(in.users, [&](uint32_t u) {
+      return op(u).kind == OpKind::convolution_ && isMadeAt(p, op(u).operand(1));
+    });
   }
 
   // The first operand of a dynamic_update_slice is updated in place, not read.
-  bool isUpdatedIn(uint32_t p, uint32_t g) const {
-    return std::ranges::any_of(users_[p], [&](uint32_t u) {
-      return isIn(u, g) && op(u).kind == OpKind::dynamic_update_slice_ &&
-             m_.value(op(u).operand(0)).def == region_.ops[p];
+  bool isUpdated(uint32_t p, const UsesIn& in) const {
+    return std::ranges::any_of(in.users, [&](uint32_t u) {
+      return op(u).kind == OpKind::dynamic_update_slice_ && isMadeAt(p, op(u).operand(0));
     });
   }
 
@@ -241,35 +218,26 @@ class Fusion {
     bool carried = !(region_id_ == m_.main().body) &&
                    std::ranges::any_of(region_.args,
                                        [&](Value v) { return history.contains(v.index); });
-    if (!carried && !position_.contains(op(p).operand(0).index)) return {};
+    if (!carried && !uses_.positionOf(op(p).operand(0))) return {};
     std::vector<bool> reads(count(), false);
     for (uint32_t q = p > kLookBack ? p - kLookBack : 0; q < p; ++q) {
       if (!op(q).results.empty() && history.contains(op(q).result().index)) continue;
       for (Value v : op(q).operands) {
-        auto at = position_.find(v.index);
-        if (history.contains(v.index) || (at != position_.end() && reads[at->second]))
-          reads[q] = true;
+        auto made = uses_.positionOf(v);
+        if (history.contains(v.index) || (made && reads[*made])) reads[q] = true;
       }
     }
     return reads;
   }
 
-  // Each task of a convolution reads the whole kernel: what turns it is done once, before.
-  bool readsInOrder(uint32_t p, const Op& user) const {
-    OpKind kind = op(p).kind;
-    return user.kind == OpKind::convolution_ && m_.value(user.operand(1)).def == region_.ops[p] &&
-           (kind == OpKind::transpose_ || kind == OpKind::reverse_);
-  }
-
-  bool rereadsInOrder(uint32_t p, uint32_t g) const {
-    return std::ranges::any_of(users_[p],
-                               [&](uint32_t u) { return isIn(u, g) && readsInOrder(p, op(u)); });
-  }
-
-  void add(uint32_t p, uint32_t g, AccessMap map) {
+  void addMember(uint32_t p, uint32_t g, AccessMap map) {
     groups_[g].members.push_back(p);
-    group_of_[p] = g;
     inner_maps_[key(p, g)] = std::move(map);
+  }
+
+  void own(uint32_t p, uint32_t g, AccessMap map) {
+    group_of_[p] = g;
+    addMember(p, g, std::move(map));
   }
 
   void startGroup(uint32_t p, bool alone) {
@@ -285,7 +253,7 @@ class Fusion {
     groups_[g].is_update = o.kind == OpKind::dynamic_update_slice_;
     if (groups_[g].is_update) groups_[g].apart = readersOfUpdated(p);
     groups_[g].weight = opWeight(m_, o);
-    add(p, g, map);
+    own(p, g, map);
   }
 
   const Dims& domainDims(const Op& o) const {
@@ -331,58 +299,42 @@ class Fusion {
     u.cluster.domain = group.domain.extents;
     u.cluster.reduced = group.domain.reduced;
     for (uint32_t p : group.members)
-      if (group_of_[p] == g && (escapes_[p] || usedOutside(p, g)))
+      if (group_of_[p] == g && (uses_.escapes(p) || usedOutside(p, g)))
         for (Value v : op(p).results) u.cluster.outputs.push_back(v);
-    collectInputs(u.cluster, group);
+    collectInputs(u.cluster);
     u.cluster.alias.assign(u.cluster.outputs.size(), -1);
     return u;
   }
 
   bool usedOutside(uint32_t p, uint32_t g) const {
-    for (uint32_t other : userGroups(p))
-      if (other != g) return true;
-    return false;
+    auto elsewhere = [&](uint32_t other) { return other != kNone && other != g; };
+    return std::ranges::any_of(uses_.users(p), [&](uint32_t u) {
+      return elsewhere(group_of_[u]) || std::ranges::any_of(duplicates_[u], elsewhere);
+    });
   }
 
-  void collectInputs(kernel::Cluster& cluster, const Group& group) {
-    std::unordered_map<uint32_t, bool> inside;
-    for (uint32_t p : group.members)
-      for (Value v : op(p).results) inside[v.index] = true;
+  void collectInputs(kernel::Cluster& cluster) const {
+    std::unordered_set<uint32_t> known;
+    for (OpId id : cluster.ops)
+      for (Value v : m_.op(id).results) known.insert(v.index);
     auto note = [&](Value v) {
-      if (inside.contains(v.index) || m_.type(v).is_token) return;
-      inside[v.index] = true;
-      cluster.inputs.push_back(v);
+      if (!m_.type(v).is_token && known.insert(v.index).second) cluster.inputs.push_back(v);
     };
-    for (uint32_t p : group.members) {
-      for (Value v : op(p).operands) note(v);
-      noteCaptures(op(p), inside, note);
-    }
-  }
-
-  // Values from outside that the regions of an op read.
-  template <class Note>
-  void noteCaptures(const Op& o, std::unordered_map<uint32_t, bool>& inside, Note& note) {
-    for (ir::RegionId r : o.regions) {
-      const ir::Region& region = m_.region(r);
-      for (Value v : region.args) inside[v.index] = true;
-      for (OpId id : region.ops) {
-        for (Value v : m_.op(id).results) inside[v.index] = true;
-        for (Value v : m_.op(id).operands) note(v);
-        noteCaptures(m_.op(id), inside, note);
-      }
+    for (OpId id : cluster.ops) {
+      for (Value v : m_.op(id).operands) note(v);
+      for (Value v : captures(m_, m_.op(id))) note(v);
     }
   }
 
   const ir::Module& m_;
   const ir::RegionId region_id_;
   const ir::Region& region_;
-  std::unordered_map<uint32_t, uint32_t> position_;
-  std::vector<std::vector<uint32_t>> users_;
-  std::vector<bool> escapes_;
+  const RegionUses uses_;
   std::vector<uint32_t> group_of_;
   std::vector<std::vector<uint32_t>> duplicates_;  // groups that hold a copy of a duplicable op
   std::vector<Group> groups_;
   std::unordered_map<uint64_t, AccessMap> inner_maps_;
+  std::vector<std::pair<uint32_t, size_t>> seen_;  // by group: usesByGroup's last op, its place
 };
 
 }  // namespace

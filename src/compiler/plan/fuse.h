@@ -13,8 +13,8 @@ namespace tercel::plan {
 
 using kernel::Unit;
 
-// The units of a region in an order that respects all dependences. `results_live` are the region's
-// results; they and whatever steps or nested regions read are outputs.
+// The units of a region in an order that respects all dependences. The region's results and
+// whatever steps or nested regions read are outputs.
 std::vector<Unit> fuse(const ir::Module& module, ir::RegionId region);
 
 }  // namespace tercel::plan

@@ -10,7 +10,6 @@
 namespace tercel::plan {
 namespace {
 
-using ir::Op;
 using ir::OpKind;
 using ir::Value;
 using kernel::Cluster;
@@ -42,16 +41,8 @@ class Merging {
   const Shape& shape(size_t u) const { return m_.shape(cluster(u).outputs[0]); }
 
   void note(size_t u) {
-    auto reads = [&](Value v) { readers_[v.index].push_back(u); };
-    if (units_[u].is_cluster) {
-      for (Value v : cluster(u).inputs) reads(v);
-      for (Value v : cluster(u).outputs) maker_[v.index] = u;
-      return;
-    }
-    const Op& op = m_.op(units_[u].op);
-    for (Value v : op.operands) reads(v);
-    for (Value v : captures(m_, op)) reads(v);
-    for (Value v : op.results) maker_[v.index] = u;
+    for (Value v : readsOf(m_, units_[u])) readers_[v.index].push_back(u);
+    for (Value v : madeBy(m_, units_[u])) maker_[v.index] = u;
   }
 
   // Arithmetic alone: movement decides how a nest is lowered.

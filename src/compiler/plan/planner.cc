@@ -41,7 +41,7 @@ void Planner::bindArguments() {
                                        info.buffer_donor, info.memory_kind});
     storages_.push_back({.place = Place::argument, .index = static_cast<uint32_t>(i),
                          .bytes = type.is_token ? 0 : type.shape.bytes()});
-    storage_of_[body.args[i].index] = static_cast<StorageId>(storages_.size() - 1);
+    keep(body.args[i].index, static_cast<StorageId>(storages_.size() - 1));
   }
   for (size_t i = 0; i < body.results.size(); ++i) {
     const ir::Type& type = m_.type(body.results[i]);
@@ -54,16 +54,18 @@ void Planner::bindArguments() {
 void Planner::bindResults(Scope& scope) {
   if (!(scope.region == m_.main().body)) return;
   const ir::Region& body = m_.region(scope.region);
+  std::vector<StorageId> donated(body.results.size(), kNoStorage);
+  for (size_t a = 0; a < plan_.program.arguments.size(); ++a)
+    if (int32_t result = plan_.program.arguments[a].aliased_result; result >= 0)
+      donated[static_cast<size_t>(result)] = static_cast<StorageId>(a);
   for (size_t i = 0; i < body.results.size(); ++i) {
     Value v = root(body.results[i]);
     storages_.push_back({.place = Place::result, .index = static_cast<uint32_t>(i),
                          .bytes = plan_.program.results[i].is_token
                                       ? 0
-                                      : plan_.program.results[i].shape.bytes()});
+                                      : plan_.program.results[i].shape.bytes(),
+                         .argument = donated[i]});
     StorageId id = static_cast<StorageId>(storages_.size() - 1);
-    for (size_t a = 0; a < plan_.program.arguments.size(); ++a)
-      if (plan_.program.arguments[a].aliased_result == static_cast<int32_t>(i))
-        aliased_argument_[id] = static_cast<StorageId>(a);
     if (m_.def(v) && !scope.wanted.contains(v.index)) scope.wanted[v.index] = id;
   }
 }
@@ -83,7 +85,7 @@ Status Planner::planRegion(Scope& scope) {
       for (size_t i = 0; i < op.results.size(); ++i)
         view_of_[op.result(i).index] = op.operand(i);
   }
-  std::vector<std::pair<Value, StorageId>> results;
+  noteOwn(scope);
   findLastUses(scope);
   bindResults(scope);
   wantBefore(scope);
@@ -100,6 +102,13 @@ Status Planner::planRegion(Scope& scope) {
     copyAll(scope, std::move(moves));
   }
   return Status();
+}
+
+void Planner::noteOwn(Scope& scope) const {
+  const ir::Region& region = m_.region(scope.region);
+  for (Value v : region.args) scope.own.insert(v.index);
+  for (ir::OpId op : region.ops)
+    for (Value v : m_.op(op).results) scope.own.insert(v.index);
 }
 
 void Planner::noteReads(const Op& op, size_t unit, Scope& scope) {
@@ -157,14 +166,7 @@ bool Planner::diesHere(const Scope& scope, Value v) const {
   Value r = root(v);
   auto at = scope.last_use.find(r.index);
   if (at == scope.last_use.end() || at->second > scope.unit) return false;
-  // Values of the regions around live on: a loop may come back to them.
-  const ir::ValueInfo& info = m_.value(r);
-  const ir::Region& region = m_.region(scope.region);
-  if (!info.def.valid())
-    return std::find(region.args.begin(), region.args.end(), r) != region.args.end();
-  for (ir::OpId op : region.ops)
-    if (op == info.def) return true;
-  return false;
+  return scope.own.contains(r.index);  // those of the regions around live on: a loop may come back
 }
 
 Status Planner::planUnit(Scope& scope, Unit& unit) {

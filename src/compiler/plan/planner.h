@@ -2,6 +2,7 @@
 #pragma once
 #include <string>
 #include <unordered_map>
+#include <unordered_set>
 #include <vector>
 
 #include "compiler/plan/captures.h"
@@ -28,6 +29,7 @@ class Planner {
     std::unordered_map<uint32_t, size_t> last_use;    // by root value
     std::unordered_map<uint32_t, StorageId> wanted;   // root value -> where it should be made
     std::vector<ir::Value> pinned;  // live on after the region
+    std::unordered_set<uint32_t> own;  // values the region makes, its arguments included
     size_t unit = 0;
     uint32_t sequence = 0;
   };
@@ -35,6 +37,7 @@ class Planner {
   void bindArguments();
   void bindResults(Scope& scope);
   Status planRegion(Scope& scope);
+  void noteOwn(Scope& scope) const;
   void findLastUses(Scope& scope);
   void wantBefore(Scope& scope);
   void noteReads(const ir::Op& op, size_t unit, Scope& scope);
@@ -56,6 +59,10 @@ class Planner {
   StorageId numbersStorage(const kernel::Cluster& cluster);
   StorageId poolStorage(std::span<const std::byte> bytes);
   StorageId newStorage(ir::Value v);
+  // From now on the value is kept there.
+  StorageId keep(uint32_t value, StorageId there);
+  // The storage whose memory it is, or may be at run time.
+  StorageId holder(StorageId id) const;
   bool diesHere(const Scope& scope, ir::Value v) const;
   // Where `maker` makes a value: the place wanted for it, else a new one.
   StorageId place(Scope& scope, ir::Value v, const kernel::Cluster& maker);
@@ -83,7 +90,6 @@ class Planner {
   std::unordered_map<uint32_t, StorageId> storage_of_;  // by root value
   std::unordered_map<uint32_t, ir::Value> view_of_;
   std::unordered_map<const void*, StorageId> constants_;
-  std::unordered_map<uint32_t, StorageId> aliased_argument_;  // result storage -> its argument's
   std::unordered_map<std::string, uint32_t> kernels_;
   std::vector<uint32_t> slot_of_;
   std::vector<StorageId> touched_;  // since the innermost loop began

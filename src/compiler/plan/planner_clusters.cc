@@ -58,7 +58,7 @@ void Planner::reuseInputs(const Scope& scope, kernel::Cluster& cluster) {
         shared |= k != i && storageOf(cluster.inputs[k]) == storage;
       if (shared) continue;
       taken[i] = true;
-      storage_of_[cluster.outputs[o].index] = storage;
+      keep(cluster.outputs[o].index, storage);
       break;
     }
   }
@@ -78,20 +78,18 @@ Status Planner::planCluster(Scope& scope, kernel::Cluster cluster) {
   if (empty) return Status();
   for (size_t o = 0; o < cluster.outputs.size(); ++o) {
     StorageId out = storage_of_.at(cluster.outputs[o].index);
-    auto aliased = aliased_argument_.find(out);
     for (size_t i = 0; i < cluster.inputs.size(); ++i) {
       StorageId in = storageOf(cluster.inputs[i]);
       // Memory of another element type is one more param for the same place.
       bool same = kernel::storedScalar(m_.shape(cluster.inputs[i]).dtype) ==
                   kernel::storedScalar(m_.shape(cluster.outputs[o]).dtype);
       if (in == out) (same ? cluster.alias : cluster.may_alias)[o] = static_cast<int32_t>(i);
-      if (aliased != aliased_argument_.end() && aliased->second == in)
-        cluster.may_alias[o] = static_cast<int32_t>(i);
+      if (in == storages_[out].argument) cluster.may_alias[o] = static_cast<int32_t>(i);
     }
   }
   std::vector<std::pair<uint32_t, StorageId>> entered = enterLoop(scope, cluster);
   addKernelStep(scope, cluster);
-  for (auto [value, storage] : entered) storage_of_[value] = storage;
+  for (auto [value, storage] : entered) keep(value, storage);
   return Status();
 }
 
@@ -113,7 +111,7 @@ std::vector<std::pair<uint32_t, StorageId>> Planner::enterLoop(Scope& scope,
       StorageId from = storageOf(in), to = storage_of_.at(cluster.outputs[o].index);
       copy(scope, from, to, storages_[from].bytes);
       entered.emplace_back(root(in).index, from);
-      storage_of_[root(in).index] = to;
+      keep(root(in).index, to);
       cluster.alias[o] = static_cast<int32_t>(i);
     }
   }
@@ -156,19 +154,17 @@ Status Planner::planInPlace(Scope& scope, kernel::Cluster cluster) {
       read_otherwise |= !(v == before) && storageOf(v) == from;
     StorageId to;
     if (stays && !read_otherwise && diesHere(scope, before)) {
-      to = storage_of_[cluster.outputs[o].index] = from;
+      to = keep(cluster.outputs[o].index, from);
     } else {
       ++time_;
       to = place(scope, cluster.outputs[o], cluster);
       --time_;
       bool clash = false;
-      auto aliased = aliased_argument_.find(to);
       for (Value v : cluster.inputs) {
         StorageId in = storageOf(v);
-        clash |= (!(v == before) || read_otherwise) &&
-                 (in == to || (aliased != aliased_argument_.end() && aliased->second == in));
+        clash |= (!(v == before) || read_otherwise) && (in == to || in == storages_[to].argument);
       }
-      if (clash) to = storage_of_[cluster.outputs[o].index] = newStorage(out);
+      if (clash) to = keep(cluster.outputs[o].index, newStorage(out));
     }
     copy(scope, from, to, m_.shape(before).bytes());
   }

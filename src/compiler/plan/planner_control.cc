@@ -29,7 +29,7 @@ Status Planner::planOp(Scope& scope, const Op& op) {
     case OpKind::custom_call_: return planCustomCall(scope, op);
     case OpKind::after_all_:
       storages_.push_back({.bytes = 0});
-      storage_of_[op.result().index] = static_cast<StorageId>(storages_.size() - 1);
+      keep(op.result().index, static_cast<StorageId>(storages_.size() - 1));
       return Status();
     case OpKind::scatter_: return planInPlace(scope, clusterOf(m_, id, kernel::Nest::scatter));
     case OpKind::select_and_scatter_:
@@ -47,7 +47,7 @@ Status Planner::planWhile(Scope& scope, const Op& op) {
   for (size_t i = 0; i < op.operands.size(); ++i) {
     Value init = op.operand(i), result = op.result(i);
     if (m_.type(init).is_token) {
-      carried.push_back(storage_of_[result.index] = storageOf(init));
+      carried.push_back(keep(result.index, storageOf(init)));
       continue;
     }
     StorageId from = storageOf(init);
@@ -78,7 +78,7 @@ Status Planner::planWhile(Scope& scope, const Op& op) {
   sequences.emplace_back();
   for (size_t i = 0; i < carried.size(); ++i) {
     Value arg = m_.region(cond).args[i];
-    storage_of_[arg.index] = carried[i];
+    keep(arg.index, carried[i]);
     touch(carried[i]);
   }
   Value go_on = m_.region(cond).results[0];
@@ -91,7 +91,7 @@ Status Planner::planWhile(Scope& scope, const Op& op) {
   sequences.emplace_back();
   const ir::Region& b = m_.region(body);
   for (size_t i = 0; i < carried.size(); ++i) {
-    storage_of_[b.args[i].index] = carried[i];
+    keep(b.args[i].index, carried[i]);
     Value made = root(b.results[i]);
     if (m_.def(made) && !m_.type(made).is_token && !loop.wanted.contains(made.index))
       loop.wanted[made.index] = carried[i];
@@ -114,7 +114,7 @@ Status Planner::planWhile(Scope& scope, const Op& op) {
       storages_[id].last = std::max(storages_[id].last, time_);
   outer_touched.insert(outer_touched.end(), touched_.begin(), touched_.end());
   touched_ = std::move(outer_touched);
-  for (size_t i = 0; i < carried.size(); ++i) storage_of_[op.result(i).index] = carried[i];
+  for (size_t i = 0; i < carried.size(); ++i) keep(op.result(i).index, carried[i]);
   return Status();
 }
 
@@ -122,7 +122,7 @@ Status Planner::planBranch(Scope& scope, const Op& op) {
   std::vector<StorageId> results;
   ++time_;
   for (Value v : op.results)
-    results.push_back(m_.type(v).is_token ? (storage_of_[v.index] = newStorage(v))
+    results.push_back(m_.type(v).is_token ? keep(v.index, newStorage(v))
                                           : place(scope, v, {}));
   --time_;
   StorageId selector = storageOf(op.operand(0));

@@ -18,6 +18,16 @@ StorageId Planner::newStorage(Value v) {
   return static_cast<StorageId>(storages_.size() - 1);
 }
 
+StorageId Planner::keep(uint32_t value, StorageId there) {
+  storages_[there].values.push_back(value);
+  return storage_of_[value] = there;
+}
+
+StorageId Planner::holder(StorageId id) const {
+  StorageId argument = storages_[id].argument;
+  return argument == kNoStorage ? id : argument;
+}
+
 StorageId Planner::constantStorage(const ir::Literal& literal) {
   ir::Literal all = literal.expanded();
   const void* key = all.bytes().data();
@@ -47,6 +57,7 @@ StorageId Planner::sliceStorage(Value slice) {
   StorageId id = storageOf(op.operand(0));
   storages_.push_back(storages_[id]);
   storages_.back().part_of = id;
+  storages_.back().values.clear();
   storages_.back().offset = first * static_cast<int64_t>(byteSize(whole.dtype));
   storages_.back().bytes -= storages_.back().offset;
   return static_cast<StorageId>(storages_.size() - 1);
@@ -64,7 +75,7 @@ StorageId Planner::storageOf(Value v) {
   const Op* op = m_.def(r);
   TERCEL_CHECK(op && op->kind == OpKind::constant_, "value %", r.index, " has no memory: ",
                op ? ir::opName(op->kind) : "an argument");
-  return storage_of_[r.index] = constantStorage(op->literal());
+  return keep(r.index, constantStorage(op->literal()));
 }
 
 void Planner::touch(StorageId id) {
@@ -93,11 +104,9 @@ Step& Planner::addStep(Scope& scope, StepKind kind) {
 // Whether the cluster may write `target` though what it holds may be read by it or later.
 bool Planner::mayWrite(const Scope& scope, StorageId target, const kernel::Cluster& cluster,
                        Value output) {
-  auto aliased = aliased_argument_.find(target);
-  StorageId holder = aliased == aliased_argument_.end() ? target : aliased->second;
   std::vector<bool> identity = identityReads(m_, cluster, output);
-  for (auto [value, storage] : storage_of_) {
-    if (storage != holder) continue;
+  for (uint32_t value : storages_[holder(target)].values) {
+    if (storage_of_.at(value) != holder(target)) continue;
     auto last = scope.last_use.find(value);
     if (last == scope.last_use.end()) continue;
     if (last->second > scope.unit) return false;
@@ -110,8 +119,8 @@ bool Planner::mayWrite(const Scope& scope, StorageId target, const kernel::Clust
 
 StorageId Planner::place(Scope& scope, Value v, const kernel::Cluster& maker) {
   if (auto wanted = scope.wanted.find(v.index); wanted != scope.wanted.end())
-    if (mayWrite(scope, wanted->second, maker, v)) return storage_of_[v.index] = wanted->second;
-  return storage_of_[v.index] = newStorage(v);
+    if (mayWrite(scope, wanted->second, maker, v)) return keep(v.index, wanted->second);
+  return keep(v.index, newStorage(v));
 }
 
 void Planner::copy(Scope& scope, StorageId from, StorageId to, int64_t bytes) {
@@ -123,10 +132,6 @@ void Planner::copy(Scope& scope, StorageId from, StorageId to, int64_t bytes) {
 
 // All at once: no target is written before it has been read.
 void Planner::copyAll(Scope& scope, std::vector<std::pair<StorageId, StorageId>> moves) {
-  auto holderOf = [&](StorageId id) {
-    auto found = aliased_argument_.find(id);
-    return found == aliased_argument_.end() ? id : found->second;
-  };
   std::erase_if(moves, [](auto& move) { return move.first == move.second; });
   while (!moves.empty()) {
     bool moved = false;
@@ -134,7 +139,7 @@ void Planner::copyAll(Scope& scope, std::vector<std::pair<StorageId, StorageId>>
       auto [from, to] = moves[i];
       bool read = false;
       for (size_t k = 0; k < moves.size(); ++k)
-        read |= k != i && holderOf(moves[k].first) == holderOf(to);
+        read |= k != i && holder(moves[k].first) == holder(to);
       if (read) continue;
       copy(scope, from, to, storages_[from].bytes);
       moves.erase(moves.begin() + static_cast<int64_t>(i));

@@ -33,12 +33,6 @@ bool readsAny(const ir::Module& m, const Unit& unit, std::span<const Value> valu
   });
 }
 
-std::span<const Value> madeBy(const ir::Module& m, const Unit& unit) {
-  if (unit.is_cluster) return unit.cluster.outputs;
-  const ir::Op& op = m.op(unit.op);
-  return std::span<const Value>(op.results.data(), op.results.size());
-}
-
 // The reader and what it needs of the units between, in front of the update; how many they are, 0
 // where the update is among what it needs.
 size_t moveReader(const ir::Module& m, std::vector<Unit>& units, size_t update, size_t reader) {

@@ -89,12 +89,8 @@ class Sharing {
     } else if (!op.regions.empty() && !unit.is_cluster) {
       visitBranches(op, walk);
     }
-    if (unit.is_cluster) {
-      for (Value v : unit.cluster.outputs) walk.ours.insert(v.index);
-    } else {
-      for (Value v : op.results)
-        if (!view_of_.contains(v.index)) walk.ours.insert(v.index);
-    }
+    for (Value v : madeBy(m_, unit))
+      if (!view_of_.contains(v.index)) walk.ours.insert(v.index);
   }
 
   // `result` in the memory of `before`, which the unit reads for the last time and only so.

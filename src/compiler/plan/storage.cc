@@ -14,7 +14,8 @@ int64_t aligned(int64_t bytes) { return (bytes + kAlign - 1) / kAlign * kAlign; 
 int64_t assignOffsets(std::vector<Storage>& storages) {
   std::vector<StorageId> order;
   for (StorageId id = 0; id < storages.size(); ++id)
-    if (storages[id].place == program::Place::arena && storages[id].part_of == kNoStorage) order.push_back(id);
+    if (storages[id].place == program::Place::arena && storages[id].part_of == kNoStorage)
+      order.push_back(id);
   std::stable_sort(order.begin(), order.end(), [&](StorageId a, StorageId b) {
     return storages[a].first < storages[b].first;
   });

@@ -19,6 +19,8 @@ struct Storage {
   int64_t first = 0;    // step that writes it first
   int64_t last = 0;     // step that reads it last
   StorageId part_of = kNoStorage;  // of a part: the storage it lies in, where its offset counts from
+  StorageId argument = kNoStorage;  // of a result: the argument whose memory it may be given
+  std::vector<uint32_t> values = {};  // all that have been kept here so far
 };
 
 // Gives each arena storage an offset (64-byte aligned) such that storages whose lives overlap do not;
