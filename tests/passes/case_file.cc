@@ -1,16 +1,31 @@
 #include "case_file.h"
 
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cstdlib>
+#include <filesystem>
 #include <fstream>
 #include <sstream>
 
 namespace tercel::passes {
 namespace {
 
+struct Case {
+  std::string title;
+  std::string input;
+  std::string expected;
+  int line = 0;
+};
+
+struct CaseFile {
+  std::vector<std::string> passes;
+  std::vector<Case> cases;
+};
+
 constexpr std::string_view kPasses = "// passes:";
 constexpr std::string_view kCase = "// case: ";
 constexpr std::string_view kGives = "// gives";
-
-}  // namespace
 
 CaseFile readCases(const std::string& path) {
   std::ifstream in(path);
@@ -40,6 +55,33 @@ void writeCases(const std::string& path, const CaseFile& file) {
   out << '\n';
   for (const Case& c : file.cases)
     out << '\n' << kCase << c.title << '\n' << c.input << kGives << '\n' << c.expected;
+}
+
+}  // namespace
+
+std::vector<std::string> caseNames(const std::string& folder) {
+  std::vector<std::string> names;
+  for (const auto& entry : std::filesystem::directory_iterator(folder))
+    names.push_back(entry.path().stem().string());
+  std::sort(names.begin(), names.end());
+  return names;
+}
+
+void checkCases(const std::string& folder, const std::string& name, const Outcome& outcome) {
+  std::string path = folder + "/" + name + ".txt";
+  CaseFile file = readCases(path);
+  ASSERT_FALSE(file.cases.empty()) << path;
+  bool bless = std::getenv("TERCEL_BLESS");
+  for (Case& c : file.cases) {
+    std::string actual = outcome(file.passes, c.input);
+    EXPECT_FALSE(actual.starts_with("cannot parse") || actual.starts_with("not valid"))
+        << path << ":" << c.line << ": " << actual;
+    if (bless)
+      c.expected = actual;
+    else
+      EXPECT_EQ(actual, c.expected) << path << ":" << c.line << ": " << c.title;
+  }
+  if (bless) writeCases(path, file);
 }
 
 }  // namespace tercel::passes

@@ -6,25 +6,20 @@
 //   // gives
 //   module ...
 #pragma once
+#include <functional>
 #include <string>
-#include <string_view>
 #include <vector>
 
 namespace tercel::passes {
 
-struct Case {
-  std::string title;
-  std::string input;
-  std::string expected;
-  int line = 0;
-};
+// What a case's input becomes by the passes of its file.
+using Outcome =
+    std::function<std::string(const std::vector<std::string>& passes, const std::string& input)>;
 
-struct CaseFile {
-  std::vector<std::string> passes;
-  std::vector<Case> cases;
-};
-
-CaseFile readCases(const std::string& path);
-void writeCases(const std::string& path, const CaseFile& file);
+// The files of a folder, without ".txt", sorted.
+std::vector<std::string> caseNames(const std::string& folder);
+// Expects of each case of a file that it comes out as written; with TERCEL_BLESS=1 in the
+// environment what comes out is written instead.
+void checkCases(const std::string& folder, const std::string& name, const Outcome& outcome);
 
 }  // namespace tercel::passes

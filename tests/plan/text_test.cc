@@ -4,9 +4,6 @@
 
 #include <gtest/gtest.h>
 
-#include <cstdlib>
-#include <filesystem>
-
 #include "case_file.h"
 #include "compiler/ir/verifier.h"
 #include "compiler/passes/pipeline.h"
@@ -27,31 +24,9 @@ std::string outcome(const std::vector<std::string>& passes, const std::string& i
 
 class TextTest : public testing::TestWithParam<std::string> {};
 
-TEST_P(TextTest, GivesWhatIsWritten) {
-  std::string path = std::string(TERCEL_CASES) + "/" + GetParam() + ".txt";
-  passes::CaseFile file = passes::readCases(path);
-  ASSERT_FALSE(file.cases.empty()) << path;
-  for (passes::Case& c : file.cases) {
-    std::string actual = outcome(file.passes, c.input);
-    EXPECT_FALSE(actual.starts_with("cannot parse") || actual.starts_with("not valid"))
-        << path << ":" << c.line << ": " << actual;
-    if (std::getenv("TERCEL_BLESS"))
-      c.expected = actual;
-    else
-      EXPECT_EQ(actual, c.expected) << path << ":" << c.line << ": " << c.title;
-  }
-  if (std::getenv("TERCEL_BLESS")) passes::writeCases(path, file);
-}
+TEST_P(TextTest, GivesWhatIsWritten) { passes::checkCases(TERCEL_CASES, GetParam(), outcome); }
 
-std::vector<std::string> caseFiles() {
-  std::vector<std::string> names;
-  for (const auto& entry : std::filesystem::directory_iterator(TERCEL_CASES))
-    names.push_back(entry.path().stem().string());
-  std::sort(names.begin(), names.end());
-  return names;
-}
-
-INSTANTIATE_TEST_SUITE_P(Cases, TextTest, testing::ValuesIn(caseFiles()),
+INSTANTIATE_TEST_SUITE_P(Cases, TextTest, testing::ValuesIn(passes::caseNames(TERCEL_CASES)),
                          [](const auto& info) { return info.param; });
 
 }  // namespace

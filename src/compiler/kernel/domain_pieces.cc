@@ -40,8 +40,8 @@ std::vector<std::vector<int64_t>> findCuts(const Lowering& lowering, const Dims&
 std::vector<Piece> cutDomain(const Lowering& lowering, const Dims& domain,
                              const Evaluate& evaluate) {
   std::vector<Piece> pieces{{Indices(domain.size()), domain}};
-  if (elementCount(domain) < kSmall) return pieces;
   size_t most = kOpsOfPieces / std::max<size_t>(1, lowering.cluster.ops.size());
+  if (most < 2 || elementCount(domain) < kSmall) return pieces;
   auto cuts = findCuts(lowering, domain, evaluate);
   for (size_t d = domain.size(); d-- > 0;) {  // the innermost dimension gains most
     std::vector<int64_t>& at = cuts[d];
