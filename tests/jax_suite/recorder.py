@@ -1,0 +1,54 @@
+"""A pytest plugin: one line of JSON for each test that starts and for each that ends, written at once.
+
+So a process that dies or is killed leaves what it did, and the next one goes on after it.
+TERCEL_RECORD names the file; tests that it says have started are not run again.
+"""
+
+import json
+import os
+import time
+
+import pytest
+
+_path = os.environ["TERCEL_RECORD"]
+
+
+def _write(**row):
+    with open(_path, "a") as record:
+        record.write(json.dumps(row) + "\n")
+
+
+def _known():
+    if not os.path.exists(_path):
+        return set()
+    with open(_path) as record:
+        return {json.loads(line).get("test") for line in record}
+
+
+def _name(nodeid):
+    return nodeid.split("::", 1)[1]
+
+
+def pytest_collection_modifyitems(config, items):
+    known = _known()
+    items[:] = [item for item in items if _name(item.nodeid) not in known]
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_runtest_protocol(item, nextitem):
+    _write(test=_name(item.nodeid), start=time.time())
+
+
+def pytest_runtest_logreport(report):
+    if report.when == "call" or report.outcome != "passed":
+        text = "" if report.outcome == "passed" else str(report.longrepr)[-2000:]
+        _write(test=_name(report.nodeid), outcome=report.outcome, seconds=report.duration, text=text)
+
+
+def pytest_collectreport(report):
+    if report.failed:
+        _write(test="(collecting)", outcome="failed", seconds=0, text=str(report.longrepr)[-2000:])
+
+
+def pytest_sessionfinish(session, exitstatus):
+    _write(test="(session)", finished=True)
