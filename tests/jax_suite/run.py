@@ -39,7 +39,7 @@ def arguments():
                         help="run Tercel's side from the start, keeping XLA:CPU's")
     parser.add_argument("--bless", action="store_true",
                         help="take out of expected.json what passes by now")
-    return parser.parse_args()
+    return parser.parse_intermixed_args()
 
 
 def test_files(checkout, patterns):
