@@ -46,6 +46,69 @@ TEST(Control, TaskLoopAddsTwoArrays) {
   });
 }
 
+// f(x, y) = x + y in the lanes where x > 100, by a loop that adds ones; two kernels of one object
+// have it. Sums are carried past the calls, as what a loop keeps in registers.
+Kernel addRarely(std::string name, int lanes) {
+  Kernel kernel{.name = std::move(name)};
+  Builder b(kernel);
+  auto x = b.addParam(Scalar::f32, true), out = b.addParam(Scalar::f32, false);
+  Type type{Scalar::f32, static_cast<uint16_t>(lanes)};
+  auto body = [&](std::span<const V> v) {
+    V one = b.number(type, 1);
+    V left[] = {v[0], v[1]};
+    auto more = [&](V y) {
+      return b.any(b.compare(Opcode::fcmp, Predicate::ogt, y, b.number(type, 0)));
+    };
+    Values last = b.whileLoop(left, [&](auto w) { return more(w[1]); },
+                              [&](auto w) {
+                                return Values{b.fadd(w[0], one), b.binary(Opcode::fsub, w[1], one)};
+                              });
+    V large = b.compare(Opcode::fcmp, Predicate::ogt, v[0], b.number(type, 100));
+    return b.select(large, last[0], v[0]);
+  };
+  Type types[] = {type, type};
+  V zero = b.number(type, 0);
+  Values sum = b.forLoop(b.taskBegin(), b.taskEnd(), lanes, {&zero, 1},
+                         [&](V i, std::span<const V> carried) {
+    V v = b.load(x, i, lanes);
+    V large = b.any(b.compare(Opcode::fcmp, Predicate::ogt, v, b.number(type, 100)));
+    V args[] = {v, b.number(type, 5)};
+    V y = b.rarely(large, b.function(cat("add.", lanes), types, body), args);
+    b.store(out, i, y);
+    return Values{b.fadd(carried[0], y)};
+  });
+  b.store(out, b.taskEnd(), sum[0]);
+  return kernel;
+}
+
+TEST(Control, FunctionsAreCalledRarely) {
+  for (int lanes : {1, 4, 8, 16}) {
+    Kernel first = addRarely("first", lanes), second = addRarely("second", lanes);
+    const Kernel* kernels[] = {&first, &second};
+    for (const Target& target : testTargets()) {
+      SCOPED_TRACE(cat(target.cpu, ", lanes ", lanes));
+      Result<ObjectCode> object = compileKernels(kernels, target, {.verify = true});
+      ASSERT_TRUE(object.ok()) << object.status().message();
+      if (!runsHere(target)) continue;
+      engine::ObjectBytes objects[] = {object->bytes};
+      auto code = engine::LoadedCode::load(objects);
+      ASSERT_TRUE(code.ok()) << code.status().message();
+      for (const Kernel* kernel : kernels) {
+        std::vector<float> x(64), out(80), sums(16);
+        for (int i = 0; i < 64; ++i) x[i] = i % 21 == 3 ? 200.0f + i : static_cast<float>(i);
+        void* params[] = {x.data(), out.data()};
+        code->function<KernelFunction>(kernel->name)(params, 0, 64, nullptr);
+        for (int i = 0; i < 64; ++i) {
+          float want = x[i] > 100 ? x[i] + 5 : x[i];
+          EXPECT_EQ(out[i], want) << i;
+          sums[i % lanes] += want;
+        }
+        for (int i = 0; i < lanes; ++i) EXPECT_EQ(out[64 + i], sums[i]) << i;
+      }
+    }
+  }
+}
+
 TEST(Control, NestedLoopsCarryValues) {
   // out[i] = sum of j in [i, 7) of x[j] * i, with a loop that may run no trip.
   Kernel kernel{.name = "carry"};

@@ -72,6 +72,14 @@ void makeDefined(const Case& c, std::span<uint64_t> operands) {
       if (operands[1] == 0 || (is_signed && operands[1] == minus_one)) operands[1] = 3;
       break;
     }
+    case Opcode::scalb: {
+      int64_t range = c.from == Scalar::f32 ? 250 : 2000;
+      int64_t any = static_cast<int64_t>(operands[1] % 100003);
+      auto exponent = static_cast<double>(any % (2 * range + 1) - range);
+      operands[1] = c.from == Scalar::f32 ? std::bit_cast<uint32_t>(static_cast<float>(exponent))
+                                          : std::bit_cast<uint64_t>(exponent);
+      break;
+    }
     case Opcode::fptosi: case Opcode::fptoui: {
       int bits = kernel::bitWidth(c.to) - 1 - (c.op == Opcode::fptosi ? 1 : 0);
       double limit = std::ldexp(1.0, bits);

@@ -111,6 +111,7 @@ F floatOp(Opcode op, F a, F b, F c) {
     case Opcode::fmul: return a * b;
     case Opcode::fdiv: return a / b;
     case Opcode::fma: return std::fma(a, b, c);
+    case Opcode::scalb: return std::ldexp(a, static_cast<int>(b));
     case Opcode::fsqrt: return std::sqrt(a);
     case Opcode::fmin: return a < b ? a : b;
     case Opcode::fmax: return a > b ? a : b;

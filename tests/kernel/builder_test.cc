@@ -43,6 +43,39 @@ TEST_F(Share, InnerBlocksUseOuterValues) {
   b.forLoop(begin, end, 1, [&](V) { EXPECT_EQ(b.imul(begin, end), outer); });
 }
 
+// Of one name a kernel has one; what is inside stays inside, constants too.
+TEST_F(Share, FunctionsAreMadeOnce) {
+  Type type{Scalar::f32, 4};
+  int made = 0;
+  auto body = [&](std::span<const V> v) {
+    ++made;
+    return b.fadd(v[0], b.number(type, 2));
+  };
+  auto x = b.addParam(Scalar::f32, true), out = b.addParam(Scalar::f32, false);
+  b.forLoop(begin, end, 4, [&](V i) {
+    V v = b.load(x, i, 4);
+    V large = b.any(b.compare(Opcode::fcmp, Predicate::ogt, v, b.number(type, 2)));
+    V once = b.rarely(large, b.function("f", {&type, 1}, body), {&v, 1});
+    EXPECT_EQ(b.rarely(large, b.function("f", {&type, 1}, body), {&v, 1}), once);
+    b.store(out, i, once);
+  });
+  EXPECT_EQ(made, 1);
+  EXPECT_EQ(bodyOf(kernel),
+            "  function @f(%2 : f32x4) {\n"
+            "    %3 = constant 2 : f32x4\n"
+            "    %4 = fadd %2, %3 : f32x4\n"
+            "    yield %4\n"
+            "  }\n"
+            "  %5 = constant 2 : f32x4\n"
+            "  for %6 = %0 to %1 step 4 {\n"
+            "    %7 = load #0[%6] : f32x4\n"
+            "    %8 = fcmp ogt %7, %5 : i1x4\n"
+            "    %9 = any %8 : i1\n"
+            "    %10 = rarely %9 @f(%7) : f32x4\n"
+            "    store #1[%6], %10 : f32x4\n"
+            "  }\n");
+}
+
 TEST_F(Share, SiblingsDoNotUseEachOther) {
   auto x = b.addParam(Scalar::i64, true), out = b.addParam(Scalar::i64, false);
   for (int n = 0; n < 2; ++n)

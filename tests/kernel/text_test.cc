@@ -16,50 +16,57 @@ constexpr std::string_view kEverything = R"(kernel @"odd name"(%0, %1) {params =
   #1 = f32 param 1 read_only align 4
   #2 = f32 param 2 alias #0
   #3 = i1 scratch 1024
-  %2 = constant -5 : i32
-  %3 = constant 0x7fc00000 : f32x16
-  %4 = constant 0.1 : f32x16
-  %5 = constant 1e-310 : f64
-  %6 = constant -0 : f16
-  %7 = constant 65504 : f16
-  %8 = constant 9.1835e-41 : bf16
-  %9 = constant 1 : i1x16
-  %10 = constant 0 : i64
-  %11, %12 = for %13 = %0 to %1 step 16 (%14 = %10, %15 = %4) {
-    %16 = load #0[%13] : f32x16
-    %17 = load_masked #1[%13 - 16], %9 : f32x16
-    %18 = fma %16, %17, %15 : f32x16
-    %19 = fcmp fult %18, %3 : i1x16
-    %20 = select %19, %18, %4 : f32x16
-    store #2[%13 + 32], %20 : f32x16
-    store_masked #2[%13], %20, %19 : f32x16
-    store_streaming #2[%13], %20 : f32x16
-    store #3[%10], %19 : i1x16
-    prefetch #0[%13 + 1024]
-    %21 = lane_ids : i64x16
-    %22 = gather #0[%21], %19 : f32x16
-    scatter #2[%21], %22, %9 : f32x16
-    %23 = extract %22, 3 : f32
-    %24 = splat %23 : f32x8
-    %25 = shuffle %16, %17 [0, -1, 31] : f32x3
-    %26 = icmp sle %14, %13 : i1
-    %27 = if %26 {
-      yield %13
+  function @"a sum"(%2 : f32x16, %3 : f32x16) {
+    %4 = fadd %2, %3 : f32x16
+    yield %4
+  }
+  %5 = constant -5 : i32
+  %6 = constant 0x7fc00000 : f32x16
+  %7 = constant 0.1 : f32x16
+  %8 = constant 1e-310 : f64
+  %9 = constant -0 : f16
+  %10 = constant 65504 : f16
+  %11 = constant 9.1835e-41 : bf16
+  %12 = constant 1 : i1x16
+  %13 = constant 0 : i64
+  %14, %15 = for %16 = %0 to %1 step 16 (%17 = %13, %18 = %7) {
+    %19 = load #0[%16] : f32x16
+    %20 = load_masked #1[%16 - 16], %12 : f32x16
+    %21 = fma %19, %20, %18 : f32x16
+    %22 = fcmp fult %21, %6 : i1x16
+    %23 = select %22, %21, %7 : f32x16
+    store #2[%16 + 32], %23 : f32x16
+    store_masked #2[%16], %23, %22 : f32x16
+    store_streaming #2[%16], %23 : f32x16
+    store #3[%13], %22 : i1x16
+    prefetch #0[%16 + 1024]
+    %24 = lane_ids : i64x16
+    %25 = gather #0[%24], %22 : f32x16
+    scatter #2[%24], %25, %12 : f32x16
+    %26 = extract %25, 3 : f32
+    %27 = splat %26 : f32x8
+    %28 = shuffle %19, %20 [0, -1, 31] : f32x3
+    %29 = icmp sle %17, %16 : i1
+    %30 = if %29 {
+      yield %16
     } else {
-      yield %14
+      yield %17
     }
-    yield %27, %22
+    yield %30, %25
   }
-  if %26 {
-    store #2[%10], %4 : f32x16
+  if %29 {
+    store #2[%13], %7 : f32x16
   }
-  %28 = while (%29 = %11) {
-    %30 = icmp ne %29, %10 : i1
-    yield %30
-  } do (%31) {
-    %32 = iadd %31, %31 : i64
-    yield %32
+  %31 = while (%32 = %14) {
+    %33 = icmp ne %32, %13 : i1
+    yield %33
+  } do (%34) {
+    %35 = iadd %34, %34 : i64
+    yield %35
   }
+  %36 = any %12 : i1
+  %37 = rarely %36 @"a sum"(%7, %6) : f32x16
+  %38 = scalb %37, %7 : f32x16
 }
 )";
 
@@ -70,7 +77,7 @@ TEST(Text, PrintsWhatItParsed) {
   EXPECT_EQ(kernel->name, "odd name");
   EXPECT_EQ(kernel->tasks, 64);
   EXPECT_EQ(kernel->cost, 12.5);
-  // %26 is used where it is not visible: parsing does not mind, verifying does.
+  // %29 is used where it is not visible: parsing does not mind, verifying does.
   Status status = verify(*kernel);
   ASSERT_FALSE(status.ok());
   EXPECT_NE(status.message().find("is not defined here"), std::string::npos) << status.message();
@@ -117,6 +124,7 @@ TEST(Text, ErrorsNameThePlace) {
   EXPECT_EQ(error("%2 = iadd %0, %1 : i65"), "3:20: there is no type i65");
   EXPECT_EQ(error("%2 = iadd %0, %1 : i64x99999"), "3:20: there is no type i64x99999");
   EXPECT_EQ(error("%2 = load #7[%0] : f32"), "3:12: there is no buffer #7");
+  EXPECT_EQ(error("%2 = rarely %0 @f(%1) : i64"), "3:17: there is no function @f");
   EXPECT_EQ(error("%2 = icmp almost %0, %1 : i1"), "3:11: there is no predicate almost");
   EXPECT_EQ(error("%2 = constant 1.5 : i32"), "3:21: '1.5' is no number");
   EXPECT_EQ(error("%2 = constant 0x100 : i8"), "3:23: '0x100' is no constant of its type");

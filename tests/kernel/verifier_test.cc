@@ -11,6 +11,7 @@ namespace {
 std::string problemOf(std::string_view body) {
   auto kernel = parse(cat("kernel @k(%0, %1) {params = 2, scratch = 64} {\n",
                           "#0 = f32 param 0 read_only\n#1 = f32 param 1\n#2 = i8 scratch 0\n",
+                          "function @f(%fx : f32x8, %fi : i32x8) { yield %fx }\n",
                           "%x = constant 1 : f32x8\n%y = constant 2 : f32x4\n",
                           "%i = constant 3 : i32x8\n%m = constant 1 : i1x8\n%t = constant 1 : i1\n",
                           "%h = constant 1 : f16x8\n%l = lane_ids : i64x8\n", body, "}"));
@@ -58,6 +59,41 @@ TEST(Verifier, Conversions) {
   EXPECT_EQ(problemOf("%2 = sitofp %i : bf16x8"), "no conversion from i32 to bf16");
   EXPECT_EQ(problemOf("%2 = fptosi %h : i32x8"), "no conversion from f16 to i32");
   EXPECT_EQ(problemOf("%2 = bitcast %h : i32x8"), "no conversion from f16 to i32");
+}
+
+TEST(Verifier, Functions) {
+  EXPECT_EQ(problemOf("%2 = any %m : i1 %3 = rarely %2 @f(%x, %i) : f32x8"), "");
+  EXPECT_EQ(problemOf("%2 = any %m : i1x8"), "the result is one i1");
+  EXPECT_EQ(problemOf("%2 = any %i : i1"), "a mask wanted");
+  EXPECT_EQ(problemOf("%2 = rarely %m @f(%x, %i) : f32x8"), "the condition is one i1");
+  EXPECT_EQ(problemOf("%2 = rarely %t @f(%x) : f32x8"), "another number of arguments");
+  EXPECT_EQ(problemOf("%2 = rarely %t @f(%x, %x) : f32x8"), "operand 2 is f32x8, not i32x8");
+  EXPECT_EQ(problemOf("%2 = rarely %t @f(%x, %i) : f32x4"),
+            "the result has another type than the first argument");
+}
+
+// The problem of a function with this body, or with one that another function uses.
+std::string problemOfFunction(std::string_view body) {
+  auto kernel = parse(cat("kernel @k(%0, %1) {params = 1} {\n#0 = f32 param 0\n",
+                          "function @g(%x : f32) {\n", body, "}\n%t = icmp eq %0, %1 : i1\n",
+                          "%y = constant 1 : f32 %z = rarely %t @g(%y) : f32\n}"));
+  if (!kernel.ok()) return kernel.status().message();
+  return std::string(verify(*kernel).message());
+}
+
+TEST(Verifier, FunctionsSeeTheirArgumentsOnly) {
+  EXPECT_EQ(problemOfFunction("yield %x"), "");
+  EXPECT_NE(problemOfFunction("%a = iadd %0, %0 : i64 yield %x").find("is not defined here"),
+            std::string::npos);
+  EXPECT_NE(problemOfFunction("%i = constant 0 : i64 %a = load #0[%i] : f32 yield %a")
+                .find("memory in a function"),
+            std::string::npos);
+  EXPECT_NE(problemOfFunction("%i = constant 0 : i64 yield %i").find("yields another type"),
+            std::string::npos);
+  EXPECT_NE(problemOfFunction("yield %x, %x").find("does not yield one value"), std::string::npos);
+  EXPECT_NE(problemOfFunction("%t = constant 1 : i1 %a = rarely %t @g(%x) : f32 yield %a")
+                .find("there is no function @g"),
+            std::string::npos);
 }
 
 TEST(Verifier, Memory) {

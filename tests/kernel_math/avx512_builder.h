@@ -3,6 +3,7 @@
 #pragma once
 #include <immintrin.h>
 
+#include <array>
 #include <cstdint>
 
 #include "compiler/kernel/math/builder.h"
@@ -54,15 +55,6 @@ struct Avx512Float {
   I ashr(I x, I n) { return _mm512_srav_epi32(x, n); }
 
   static V scalbImpl(V x, V k) { return _mm512_scalef_ps(x, k); }
-  static V getExponentImpl(V x) { return _mm512_getexp_ps(x); }
-  static V getMantissaImpl(V x) {
-    return _mm512_getmant_ps(x, _MM_MANT_NORM_p75_1p5, _MM_MANT_SIGN_nan);
-  }
-  static V divApproxImpl(V n, V d) {
-    V y = _mm512_rcp14_ps(d);
-    V q = _mm512_mul_ps(n, y);
-    return _mm512_fmadd_ps(_mm512_fnmadd_ps(q, d, n), y, q);
-  }
   static bool any(M m) { return m != 0; }
 };
 
@@ -117,11 +109,6 @@ struct Avx512Double {
   I ashr(I x, I n) { return _mm512_srav_epi64(x, n); }
 
   static V scalbImpl(V x, V k) { return _mm512_scalef_pd(x, k); }
-  static V getExponentImpl(V x) { return _mm512_getexp_pd(x); }
-  static V getMantissaImpl(V x) {
-    return _mm512_getmant_pd(x, _MM_MANT_NORM_p75_1p5, _MM_MANT_SIGN_nan);
-  }
-  static V divApproxImpl(V n, V d) { return _mm512_div_pd(n, d); }
   static bool any(M m) { return m != 0; }
 };
 
@@ -139,12 +126,9 @@ struct Avx512Builder : Base {
   M maskNot(M x) { return ~x; }
 
   V scalb(V x, V k) requires hooks { return Base::scalbImpl(x, k); }
-  V getExponent(V x) requires hooks { return Base::getExponentImpl(x); }
-  V getMantissa(V x) requires hooks { return Base::getMantissaImpl(x); }
-  V divApprox(V n, V d) requires hooks { return Base::divApproxImpl(n, d); }
-  template <class F>
-  V rarely(M m, V v, F&& f) requires hooks {
-    return __builtin_expect(Base::any(m), 0) ? this->select(m, f(), v) : v;
+  template <size_t n, class F>
+  V rarely(const char*, M m, const std::array<V, n>& v, F&& f) requires hooks {
+    return __builtin_expect(Base::any(m), 0) ? f(v) : v[0];
   }
   template <class Cond, class Body>
   V repeatWhile(int bound, V v, Cond&& cond, Body&& body) requires hooks {

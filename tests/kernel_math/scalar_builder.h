@@ -1,5 +1,6 @@
 // The math builder over plain scalars: the plain operations, and one with all optional hooks.
 #pragma once
+#include <array>
 #include <bit>
 #include <cmath>
 #include <cstdint>
@@ -75,25 +76,9 @@ struct HookedScalarBuilder : ScalarBuilder<T> {
     return std::isnan(k) ? k
                          : std::ldexp(x, static_cast<int>(std::fmax(-limit, std::fmin(limit, k))));
   }
-  V getExponent(V x) { return x == 0 ? -std::numeric_limits<T>::infinity() : std::logb(x); }
-  V getMantissa(V x) {
-    if (x < 0 || std::isnan(x)) return std::numeric_limits<T>::quiet_NaN();
-    if (x == 0 || std::isinf(x)) return 1;
-    int exponent;
-    T m = std::frexp(x, &exponent);
-    return m < T(0.75) ? 2 * m : m;
-  }
-  // The second of the two values nearest to n / d where it is inexact: as bad as is allowed.
-  V divApprox(V n, V d) {
-    T q = n / d;
-    T rest = std::fma(-q, d, n);
-    if (rest == 0) return q;
-    return std::nextafter(q, (rest > 0) == (d > 0) ? std::numeric_limits<T>::infinity()
-                                                   : -std::numeric_limits<T>::infinity());
-  }
-  template <class F>
-  V rarely(bool m, V v, F&& f) {
-    return m ? f() : v;
+  template <size_t n, class F>
+  V rarely(const char*, bool m, const std::array<V, n>& v, F&& f) {
+    return m ? f(v) : v[0];
   }
   template <class Cond, class Body>
   V repeatWhile(int bound, V v, Cond&& cond, Body&& body) {

@@ -1,3 +1,5 @@
+#include <llvm/IR/IntrinsicsX86.h>
+
 #include "compiler/codegen/emitter.h"
 
 namespace tercel::codegen {
@@ -6,6 +8,27 @@ using kernel::Opcode;
 using kernel::Predicate;
 using kernel::Scalar;
 namespace intrinsics = llvm::Intrinsic;
+
+namespace {
+
+// AVX-512's instruction for whole registers; 0 for others.
+intrinsics::ID scalef(llvm::Type* type) {
+  bool wide = type->getScalarSizeInBits() == 64;
+  switch (type->isVectorTy() ? type->getPrimitiveSizeInBits().getFixedValue() : 0) {
+    case 128:
+      return wide ? intrinsics::x86_avx512_mask_scalef_pd_128
+                  : intrinsics::x86_avx512_mask_scalef_ps_128;
+    case 256:
+      return wide ? intrinsics::x86_avx512_mask_scalef_pd_256
+                  : intrinsics::x86_avx512_mask_scalef_ps_256;
+    case 512:
+      return wide ? intrinsics::x86_avx512_mask_scalef_pd_512
+                  : intrinsics::x86_avx512_mask_scalef_ps_512;
+    default: return intrinsics::not_intrinsic;
+  }
+}
+
+}  // namespace
 
 llvm::Value* Emitter::intrinsic(intrinsics::ID id, std::initializer_list<Value*> operands) {
   return ir_.CreateIntrinsic(id, {(*operands.begin())->getType()}, llvm::ArrayRef(operands));
@@ -63,6 +86,12 @@ llvm::Value* Emitter::emitPure(const Inst& inst) {
     case Opcode::popcnt: return intrinsic(intrinsics::ctpop, {operand(inst, 0)});
     case Opcode::icmp: case Opcode::fcmp: return emitCompare(inst);
     case Opcode::fma: return emitFma(inst);
+    case Opcode::scalb: return emitScalb(operand(inst, 0), operand(inst, 1));
+    case Opcode::any: {
+      llvm::Type* lanes = ir_.getIntNTy(typeOf(inst, 0).lanes);
+      return ir_.CreateIsNotNull(ir_.CreateBitCast(operand(inst, 0), lanes));
+    }
+    case Opcode::rarely: return emitRarely(inst);
     case Opcode::fneg: case Opcode::fabs: case Opcode::fsqrt: case Opcode::floor:
     case Opcode::ceil: case Opcode::trunc_int: case Opcode::round_even:
       return emitFloatUnary(inst);
@@ -151,6 +180,33 @@ llvm::Value* Emitter::emitFma(const Inst& inst) {
   if (target_.has_fma) return intrinsic(intrinsics::fma, {a, b, c});
   TERCEL_CHECK(inst.type.scalar == Scalar::f32, "fma of f64 for ", target_.cpu);
   return emitFloatFma(a, b, c);
+}
+
+// a 2^exponent: what vscalef does, or two products of which only the second one rounds.
+llvm::Value* Emitter::emitScalb(Value* a, Value* exponent) {
+  llvm::Type* float_type = a->getType();
+  bool wide = float_type->getScalarSizeInBits() == 64;
+  if (intrinsics::ID id = scalef(float_type); target_.has_avx512 && id) {
+    unsigned lanes = llvm::cast<llvm::FixedVectorType>(float_type)->getNumElements();
+    llvm::SmallVector<Value*, 5> args = {
+        a, exponent, a, llvm::Constant::getAllOnesValue(ir_.getIntNTy(std::max(lanes, 8u)))};
+    if (lanes * (wide ? 64 : 32) == 512) args.push_back(ir_.getInt32(4));  // rounds as MXCSR says
+    return ir_.CreateIntrinsic(id, {}, args);
+  }
+  llvm::Type* int_type =
+      float_type->getWithNewType(wide ? ir_.getInt64Ty() : ir_.getInt32Ty());
+  // An integer added to 1.5 ulp^-1 is in the sum's low bits.
+  llvm::Constant* shifter = llvm::ConstantFP::get(float_type, wide ? 0x1.8p52 : 0x1.8p23);
+  int mantissa = wide ? 52 : 23, bias = wide ? 1023 : 127;
+  auto asInt = [&](Value* v) { return ir_.CreateBitCast(v, int_type); };
+  auto power = [&](Value* k) {
+    Value* biased = ir_.CreateAdd(k, bits(k, static_cast<uint64_t>(bias)));
+    return ir_.CreateBitCast(ir_.CreateShl(biased, bits(k, static_cast<uint64_t>(mantissa))),
+                             float_type);
+  };
+  Value* k = ir_.CreateSub(asInt(ir_.CreateFAdd(exponent, shifter)), asInt(shifter));
+  Value* half = ir_.CreateAShr(k, bits(k, 1));
+  return ir_.CreateFMul(ir_.CreateFMul(a, power(half)), power(ir_.CreateSub(k, half)));
 }
 
 // In doubles the product is exact; a sum rounded to odd can be rounded again to float (Boldo and

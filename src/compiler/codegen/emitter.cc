@@ -41,9 +41,10 @@ llvm::BasicBlock* Emitter::newBlock(const char* name) {
 }
 
 void Emitter::emit() {
+  values_.resize(kernel_.values.size());
+  for (const kernel::Function& f : kernel_.functions) functions_.push_back(emitFunction(f));
   declareFunction();
   ir_.SetInsertPoint(newBlock("entry"));
-  values_.resize(kernel_.values.size());
   const kernel::Block& body = kernel_.blocks[0];
   for (size_t i = 0; i < body.args.size(); ++i) value(body.args[i]) = function_->getArg(i + 1);
   loadBuffers();
@@ -54,6 +55,15 @@ void Emitter::emit() {
   if (has_variables_) promoteVariables();
 }
 
+void Emitter::setAttributes(llvm::Function* function) const {
+  std::string width = std::to_string(target_.vector_bytes * 8);
+  llvm::AttrBuilder attributes(module_.getContext());
+  attributes.addAttribute(llvm::Attribute::NoUnwind);
+  attributes.addAttribute("prefer-vector-width", width);
+  attributes.addAttribute("min-legal-vector-width", width);
+  function->addFnAttrs(attributes);
+}
+
 void Emitter::declareFunction() {
   llvm::Type* pointer = ir_.getPtrTy();
   llvm::Type* i64 = ir_.getInt64Ty();
@@ -61,12 +71,7 @@ void Emitter::declareFunction() {
   function_ = llvm::Function::Create(type, llvm::GlobalValue::ExternalLinkage, kernel_.name,
                                      module_);
   TERCEL_CHECK(function_->getName() == kernel_.name, "two kernels called ", kernel_.name);
-  std::string width = std::to_string(target_.vector_bytes * 8);
-  llvm::AttrBuilder attributes(module_.getContext());
-  attributes.addAttribute(llvm::Attribute::NoUnwind);
-  attributes.addAttribute("prefer-vector-width", width);
-  attributes.addAttribute("min-legal-vector-width", width);
-  function_->addFnAttrs(attributes);
+  setAttributes(function_);
   for (unsigned i : {0u, 3u}) {
     function_->addParamAttr(i, llvm::Attribute::NoAlias);
     function_->addParamAttr(i, llvm::Attribute::NoUndef);
@@ -170,6 +175,7 @@ void Emitter::emitFor(const Inst& inst) {
     ir_.SetInsertPoint(preheader);
   }
   hoist(block);
+  preheader = ir_.GetInsertBlock();
   ir_.CreateBr(body);
 
   ir_.SetInsertPoint(body);

@@ -22,6 +22,7 @@ class Emitter {
   using V = kernel::V;
 
   // emitter.cc: the function and its control flow
+  void setAttributes(llvm::Function* function) const;
   void declareFunction();
   void loadBuffers();
   void emitBlock(kernel::BlockId id);
@@ -30,6 +31,10 @@ class Emitter {
   void emitFor(const Inst& inst);
   void emitWhile(const Inst& inst);
   void emitIf(const Inst& inst);
+
+  // functions.cc: what a kernel has once
+  llvm::Function* emitFunction(const kernel::Function& function);
+  Value* emitRarely(const Inst& inst);
   llvm::PHINode* phi(V v);
   llvm::BasicBlock* newBlock(const char* name);
 
@@ -49,6 +54,7 @@ class Emitter {
   Value* emitMulHigh64(Value* a, Value* b);
   Value* emitFloatUnary(const Inst& inst);
   Value* emitFma(const Inst& inst);
+  Value* emitScalb(Value* a, Value* exponent);
   Value* emitFloatFma(Value* a, Value* b, Value* c);
   Value* emitCompare(const Inst& inst);
   Value* intrinsic(llvm::Intrinsic::ID id, std::initializer_list<Value*> operands);
@@ -102,6 +108,7 @@ class Emitter {
   const kernel::Kernel& kernel_;
   llvm::IRBuilder<> ir_;
   llvm::Function* function_ = nullptr;
+  std::vector<llvm::Function*> functions_;  // the kernel's own
   std::vector<Value*> values_;   // by V
   std::vector<Value*> buffers_;  // base pointer of each buffer
   std::vector<llvm::MDNode*> own_scope_, other_scopes_;  // of each buffer

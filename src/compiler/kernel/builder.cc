@@ -83,7 +83,7 @@ V Builder::emit(Inst inst, BlockId block) {
 }
 
 BlockId Builder::home(const Inst& inst) const {
-  BlockId at = 0;
+  BlockId at = root_;
   for (V v : inst.operands) {
     BlockId block = kernel_.values[v.index].block;
     if (kernel_.blocks[block].depth > kernel_.blocks[at].depth) at = block;
@@ -101,7 +101,7 @@ V Builder::share(Inst inst) {
   // A load in its guarded home may have an equal one further out.
   for (BlockId at = block;; at = kernel_.blocks[at].parent) {
     if (V found = findShared(inst, hash, at); found.valid()) return found;
-    if (at == 0 || instClass(inst.op) == InstClass::pure) break;
+    if (at == root_ || instClass(inst.op) == InstClass::pure) break;
   }
   V result = emit(std::move(inst), block);
   shared_.emplace(mix(hash, block), kernel_.values[result.index].def);
@@ -265,107 +265,8 @@ V Builder::select(V condition, V a, V b) {
   return pure(Opcode::select, type(a), {condition, a, b});
 }
 
-BlockId Builder::openBlock(std::span<const Type> args, bool guarded) {
-  BlockId id = static_cast<BlockId>(kernel_.blocks.size());
-  Block block{.parent = current_, .depth = kernel_.blocks[current_].depth + 1, .guarded = guarded};
-  kernel_.blocks.push_back(std::move(block));
-  for (Type t : args) kernel_.blocks[id].args.push_back(addValue(t, id, 0xffffffffu));
-  current_ = id;
-  return id;
-}
-
-void Builder::closeBlock(std::span<const V> yields) {
-  for (V v : yields) kernel_.blocks[current_].yields.push_back(v);
-  current_ = kernel_.blocks[current_].parent;
-}
-
-Builder::Values Builder::finishControl(Inst inst, std::span<const Type> result_types) {
-  InstId id = static_cast<InstId>(kernel_.insts.size());
-  Values results;
-  for (Type t : result_types) results.push_back(addValue(t, current_, id));
-  for (V v : results) inst.results.push_back(v);
-  kernel_.insts.push_back(std::move(inst));
-  kernel_.blocks[current_].insts.push_back(id);
-  return results;
-}
-
-Builder::Values Builder::forLoop(V lo, V hi, int64_t step, std::span<const V> carried,
-                                 const std::function<Values(V, std::span<const V>)>& body) {
-  uint64_t first, last;
-  if (isConstant(lo, &first) && isConstant(hi, &last)) {
-    int64_t trips = static_cast<int64_t>(last) - static_cast<int64_t>(first);
-    if (trips <= inline_trips_ * step)
-      return inlineTrips(static_cast<int64_t>(first), static_cast<int64_t>(last), step, carried,
-                         body);
-  }
-  SmallVector<Type, 8> types{Type{Scalar::i64, 1}};
-  for (V v : carried) types.push_back(type(v));
-  Inst inst{.op = Opcode::for_, .operands = {lo, hi}, .imm = step};
-  for (V v : carried) inst.operands.push_back(v);
-  BlockId block = openBlock(types, !runsAtLeastOnce(kernel_, lo, hi));
-  inst.blocks.push_back(block);
-  SmallVector<V, 2> args = kernel_.blocks[block].args;
-  closeBlock(body(args[0], std::span<const V>(args).subspan(1)));
-  return finishControl(std::move(inst), std::span<const Type>(types).subspan(1));
-}
-
-// What is inside of trips one after another may itself be that many times fewer of them.
-Builder::Values Builder::inlineTrips(
-    int64_t lo, int64_t hi, int64_t step, std::span<const V> carried,
-    const std::function<Values(V, std::span<const V>)>& body) {
-  int64_t trips = (hi - lo + step - 1) / step, before = inline_trips_;
-  if (trips > 1) inline_trips_ = std::max<int64_t>(1, before / trips);
-  Values now(carried);
-  for (int64_t i = lo; i < hi; i += step) now = body(index(i), now);
-  inline_trips_ = before;
-  return now;
-}
-
-void Builder::forLoop(V lo, V hi, int64_t step, const std::function<void(V)>& body) {
-  forLoop(lo, hi, step, {}, [&](V i, std::span<const V>) {
-    body(i);
-    return Values{};
-  });
-}
-
-Builder::Values Builder::whileLoop(std::span<const V> carried,
-                                   const std::function<V(std::span<const V>)>& condition,
-                                   const std::function<Values(std::span<const V>)>& body) {
-  SmallVector<Type, 8> types;
-  Inst inst{.op = Opcode::while_};
-  for (V v : carried) {
-    types.push_back(type(v));
-    inst.operands.push_back(v);
-  }
-  BlockId cond = openBlock(types, true);
-  SmallVector<V, 2> args = kernel_.blocks[cond].args;
-  V go_on = condition(args);
-  closeBlock({&go_on, 1});
-  BlockId loop = openBlock(types, true);
-  args = kernel_.blocks[loop].args;
-  closeBlock(body(args));
-  inst.blocks = {cond, loop};
-  return finishControl(std::move(inst), types);
-}
-
-Builder::Values Builder::ifElse(V condition, const std::function<Values()>& then_body,
-                                const std::function<Values()>& else_body) {
-  uint64_t known;
-  if (isConstant(condition, &known)) return known ? then_body() : else_body();
-  Inst inst{.op = Opcode::if_, .operands = {condition}};
-  SmallVector<Type, 8> types;
-  for (const auto* body : {&then_body, &else_body}) {
-    inst.blocks.push_back(openBlock({}, true));
-    Values yields = (*body)();
-    types.clear();
-    for (V v : yields) types.push_back(type(v));
-    closeBlock(yields);
-  }
-  return finishControl(std::move(inst), types);
-}
-
-void Builder::ifThen(V condition, const std::function<void()>& body) {
-  ifElse(condition, [&] { body(); return Values{}; }, [] { return Values{}; });
+V Builder::any(V mask) {
+  return type(mask).isVector() ? pure(Opcode::any, {Scalar::i1, 1}, {mask}) : mask;
 }
 
 }  // namespace tercel::kernel

@@ -44,6 +44,12 @@ class Builder {
   V compare(Opcode op, Predicate predicate, V a, V b);
   V cast(Opcode op, V a, Scalar to);
   V select(V condition, V a, V b);
+  V any(V mask);
+
+  // The function of this name; `body` makes what it yields where the kernel has none yet.
+  FunctionId function(const std::string& name, std::span<const Type> args,
+                      const std::function<V(std::span<const V>)>& body);
+  V rarely(V condition, FunctionId function, std::span<const V> args);
 
   V iadd(V a, V b) { return binary(Opcode::iadd, a, b); }
   V isub(V a, V b) { return binary(Opcode::isub, a, b); }
@@ -87,6 +93,7 @@ class Builder {
   V findShared(const Inst& inst, uint64_t hash, BlockId block) const;
   V fold(const Inst& inst);
   BlockId home(const Inst& inst) const;
+  void addArguments(BlockId block, std::span<const Type> args);
   BlockId openBlock(std::span<const Type> args, bool guarded);
   void closeBlock(std::span<const V> yields);
   Values finishControl(Inst inst, std::span<const Type> result_types);
@@ -94,6 +101,7 @@ class Builder {
 
   Kernel& kernel_;
   BlockId current_ = 0;
+  BlockId root_ = 0;  // the outermost block around it: the kernel's body or a function's
   int64_t inline_trips_ = 1;
   std::unordered_multimap<uint64_t, InstId> shared_;
 };

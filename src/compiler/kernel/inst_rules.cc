@@ -93,6 +93,10 @@ class Rules {
         if (result_ != Type{operand(0).scalar, 1}) return "the result is one lane of the operand";
         return inst_.imm >= 0 && inst_.imm < operand(0).lanes ? "" : "no such lane";
       case Opcode::shuffle: return checkShuffle();
+      case Opcode::any:
+        if (result_ != Type{Scalar::i1, 1}) return "the result is one i1";
+        return operand(0).scalar == Scalar::i1 ? "" : "a mask wanted";
+      case Opcode::rarely: return checkRarely();
       default: return checkSelect();
     }
   }
@@ -109,6 +113,17 @@ class Rules {
     if (operand(0) != Type{Scalar::i1, 1} && operand(0) != result_.with(Scalar::i1))
       return "the condition is i1 or as many i1 as the result has lanes";
     return allAre(result_, 1);
+  }
+
+  std::string checkRarely() const {
+    const Block& body = kernel_.blocks[kernel_.functions[static_cast<size_t>(inst_.imm)].body];
+    if (inst_.operands.size() != body.args.size() + 1) return "another number of arguments";
+    if (operand(0) != Type{Scalar::i1, 1}) return "the condition is one i1";
+    for (size_t i = 0; i < body.args.size(); ++i)
+      if (std::string problem = wants(i + 1, kernel_.type(body.args[i])); !problem.empty())
+        return problem;
+    if (result_ != operand(1)) return "the result has another type than the first argument";
+    return result_ == kernel_.type(body.yields[0]) ? "" : "the function yields another type";
   }
 
   std::string checkMemory() const {

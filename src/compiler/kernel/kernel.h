@@ -57,6 +57,7 @@ struct V {
 using BlockId = uint32_t;
 using InstId = uint32_t;
 using BufferId = uint32_t;
+using FunctionId = uint32_t;
 
 // Behind each piece of scratch memory: what a whole vector that starts in it may read and write.
 inline constexpr int64_t kScratchSlack = 64;
@@ -77,7 +78,7 @@ struct Inst {
   Type type;  // of the (first) result; of the stored value for stores
   SmallVector<V, 3> operands;
   SmallVector<V, 1> results;
-  int64_t imm = 0;     // constant bits, predicate, lane, buffer or step
+  int64_t imm = 0;     // constant bits, predicate, lane, buffer, step or function
   int64_t offset = 0;  // memory: added to the index
   SmallVector<BlockId, 2> blocks;
   std::vector<int16_t> list;  // shuffle lanes
@@ -92,6 +93,13 @@ struct Block {
   SmallVector<V, 2> yields;
 };
 
+// Code that a kernel has once, wherever it is used: its body's arguments and one yield, and no
+// value or memory from outside. Functions of one name are equal, also those of several kernels.
+struct Function {
+  std::string name;
+  BlockId body = 0;  // its own parent
+};
+
 struct ValueInfo {
   Type type;
   BlockId block = 0;  // where it is defined
@@ -101,6 +109,7 @@ struct ValueInfo {
 struct Kernel {
   std::string name;
   std::vector<Buffer> buffers;
+  std::vector<Function> functions;  // each uses only those before it
   int32_t params = 0;
   int64_t scratch_bytes = 0;  // for each concurrent call
   int64_t tasks = 1;          // the whole range is [0, tasks)

@@ -1,8 +1,11 @@
 // The vector math templates' builder (math/builder.h) over kernel values.
 #pragma once
+#include <algorithm>
+#include <array>
 #include <bit>
 
 #include "compiler/kernel/builder.h"
+#include "core/status.h"
 
 namespace tercel::kernel {
 
@@ -25,6 +28,7 @@ struct MathBuilder {
   V div(V x, V y) { return b.binary(Opcode::fdiv, x, y); }
   V fma(V x, V y, V z) { return b.fma(x, y, z); }
   V neg(V x) { return b.unary(Opcode::fneg, x); }
+  V scalb(V x, V k) { return b.binary(Opcode::scalb, x, k); }
   V abs(V x) { return b.unary(Opcode::fabs, x); }
   V sqrt(V x) { return b.unary(Opcode::fsqrt, x); }
   V trunc(V x) { return b.unary(Opcode::trunc_int, x); }
@@ -48,6 +52,25 @@ struct MathBuilder {
   M maskAnd(M x, M y) { return b.binary(Opcode::and_, x, y); }
   M maskOr(M x, M y) { return b.binary(Opcode::or_, x, y); }
   M maskNot(M x) { return b.binary(Opcode::xor_, x, b.constant(b.type(x), 1)); }
+
+  template <size_t n, class F>
+  V rarely(const char* name, M m, const std::array<V, n>& args, F&& f) {
+    SmallVector<Type, 8> types(n, {kFloat, lanes});
+    auto body = [&](std::span<const V> v) {
+      std::array<V, n> values;
+      std::ranges::copy(v, values.begin());
+      return f(values);
+    };
+    return b.rarely(b.any(m), b.function(cat(name, '.', toString(types[0])), types, body), args);
+  }
+  template <class Cond, class Body>
+  V repeatWhile(int, V v, Cond&& cond, Body&& body) {
+    auto goes_on = [&](std::span<const V> now) { return b.any(cond(now[0])); };
+    auto step = [&](std::span<const V> now) {
+      return Builder::Values{b.select(cond(now[0]), body(now[0]), now[0])};
+    };
+    return b.whileLoop(std::array{v}, goes_on, step)[0];
+  }
 
   I constantInt(int64_t x) { return b.integer({kInt, lanes}, x); }
   I bitsOf(V x) { return b.cast(Opcode::bitcast, x, kInt); }

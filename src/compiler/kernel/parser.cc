@@ -1,34 +1,19 @@
-#include <bit>
-#include <charconv>
-#include <unordered_map>
-
-#include "compiler/ir/scanner.h"
 #include "compiler/kernel/text.h"
+#include "compiler/kernel/text_reader.h"
 
 namespace tercel::kernel {
 namespace {
 
 constexpr int kMaxDepth = 100;
-constexpr int64_t kMaxLanes = 1024;
-constexpr InstId kNoInst = 0xffffffffu;
-
-template <class T>
-Result<T> findNamed(std::string_view name, int count, std::string_view (*nameOf)(T)) {
-  for (int i = 0; i < count; ++i)
-    if (nameOf(static_cast<T>(i)) == name) return static_cast<T>(i);
-  return invalidArgument("'", name, "' is unknown");
-}
-
 constexpr int kPredicates = static_cast<int>(Predicate::fuge) + 1;
-constexpr int kScalars = static_cast<int>(Scalar::f64) + 1;
 constexpr int kOpcodes = 0
 #define INST(name, operands, cls) +1
 #include "compiler/kernel/insts.def"
     ;
 
-class Parser {
+class Parser : TextReader {
  public:
-  explicit Parser(std::string_view text) : scan_(text) {}
+  explicit Parser(std::string_view text) : TextReader(text) {}
 
   Result<Kernel> parse() {
     TERCEL_TRY(scan_.expectWord("kernel"));
@@ -44,133 +29,32 @@ class Parser {
     TERCEL_TRY(scan_.expect("{"));
     TERCEL_TRY(header());
     while (scan_.peek() == '#') TERCEL_TRY(buffer());
+    while (scan_.acceptWord("function")) TERCEL_TRY(function());
     TERCEL_TRY(block(0));
     if (!scan_.atEnd()) return scan_.errorHere("expected the end of the text");
     return std::move(kernel_);
   }
 
  private:
-  // `params = 3, tasks = 64} {`, if it is there: no instruction is called like that.
-  Status header() {
-    bool any = false;
-    for (;; any = true) {
-      int64_t* value = nullptr;
-      int64_t params = 0;
-      bool is_params = scan_.acceptWord("params"), is_cost = scan_.acceptWord("cost");
-      if (is_params) value = &params;
-      else if (scan_.acceptWord("scratch")) value = &kernel_.scratch_bytes;
-      else if (scan_.acceptWord("tasks")) value = &kernel_.tasks;
-      else if (!is_cost) break;
-      TERCEL_TRY(scan_.expect("="));
-      if (is_cost) {
-        TERCEL_ASSIGN(kernel_.cost, number<double>(scan_.element()));
-      }
-      if (value) TERCEL_TRY(integerInto(*value));
-      if (is_params) kernel_.params = static_cast<int32_t>(params);
-      scan_.accept(",");
-    }
-    if (!any) return {};
-    TERCEL_TRY(scan_.expect("}"));
-    return scan_.expect("{");
-  }
-
-  Status buffer() {
-    TERCEL_TRY(scan_.expect("#"));
-    TERCEL_ASSIGN(int64_t id, scan_.integer());
-    if (id != static_cast<int64_t>(kernel_.buffers.size()))
-      return scan_.errorAtLast("buffers are numbered from 0 up");
-    TERCEL_TRY(scan_.expect("="));
-    Buffer b;
-    TERCEL_ASSIGN(b.element, scalar());
-    if (scan_.acceptWord("param")) {
-      TERCEL_ASSIGN(int64_t param, scan_.integer());
-      b.param = static_cast<int32_t>(param);
-    } else {
-      TERCEL_TRY(scan_.expectWord("scratch"));
-      TERCEL_ASSIGN(b.scratch_offset, scan_.integer());
-      if (scan_.acceptWord("of")) TERCEL_TRY(integerInto(b.elements));
-    }
-    b.read_only = scan_.acceptWord("read_only");
-    if (scan_.acceptWord("align")) TERCEL_TRY(integerInto(b.align));
-    if (scan_.acceptWord("alias")) {
-      TERCEL_ASSIGN(BufferId alias, bufferName());
-      b.alias_of = static_cast<int32_t>(alias);
-    }
-    kernel_.buffers.push_back(b);
+  Status function() {
+    TERCEL_TRY(scan_.expect("@"));
+    Function f;
+    TERCEL_ASSIGN(f.name, scan_.wordOrQuoted());
+    if (findFunction(f.name).ok()) return scan_.errorAtLast("@", f.name, " is defined twice");
+    f.body = static_cast<BlockId>(kernel_.blocks.size());
+    kernel_.blocks.push_back({.parent = f.body});
+    TERCEL_TRY(scan_.expect("("));
+    do {
+      TERCEL_ASSIGN(std::string_view name, scan_.valueName());
+      TERCEL_TRY(scan_.expect(":"));
+      TERCEL_ASSIGN(Type t, type());
+      TERCEL_TRY(argument(name, f.body, t));
+    } while (scan_.accept(","));
+    TERCEL_TRY(scan_.expect(")"));
+    TERCEL_TRY(scan_.expect("{"));
+    TERCEL_TRY(block(f.body));
+    kernel_.functions.push_back(std::move(f));
     return {};
-  }
-
-  Status integerInto(int64_t& value) {
-    TERCEL_ASSIGN(value, scan_.integer());
-    return {};
-  }
-
-  Result<BufferId> bufferName() {
-    TERCEL_TRY(scan_.expect("#"));
-    TERCEL_ASSIGN(int64_t id, scan_.integer());
-    if (id < 0 || id >= static_cast<int64_t>(kernel_.buffers.size()))
-      return scan_.errorAtLast("there is no buffer #", id);
-    return static_cast<BufferId>(id);
-  }
-
-  Result<Scalar> scalar() {
-    TERCEL_ASSIGN(Type t, type());
-    if (t.isVector()) return scan_.errorAtLast("expected a scalar type");
-    return t.scalar;
-  }
-
-  Result<Type> type() {
-    TERCEL_ASSIGN(std::string_view text, scan_.word());
-    size_t times = text.find('x');
-    auto found = findNamed<Scalar>(text.substr(0, times), kScalars, scalarName);
-    if (!found.ok()) return scan_.errorAtLast("there is no type ", text);
-    int64_t lanes = 1;
-    if (times != text.npos) {
-      auto parsed = number<int64_t>(text.substr(times + 1));
-      if (!parsed.ok() || *parsed < 2 || *parsed > kMaxLanes)
-        return scan_.errorAtLast("there is no type ", text);
-      lanes = *parsed;
-    }
-    return Type{*found, static_cast<uint16_t>(lanes)};
-  }
-
-  template <class Number>
-  Result<Number> number(std::string_view text) {
-    Number value{};
-    auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-    if (error != std::errc() || end != text.data() + text.size())
-      return scan_.errorAtLast("'", text, "' is no number");
-    return value;
-  }
-
-  Result<V> use() {
-    TERCEL_ASSIGN(std::string_view name, scan_.valueName());
-    auto found = names_.find(std::string(name));
-    if (found == names_.end()) return scan_.errorAtLast("there is no value %", name);
-    return found->second;
-  }
-
-  Status define(std::string_view name, V v) {
-    if (!names_.emplace(name, v).second) return scan_.errorAtLast("%", name, " is defined twice");
-    return {};
-  }
-
-  V newValue(Type t, BlockId block, InstId def) {
-    kernel_.values.push_back({t, block, def});
-    return {static_cast<uint32_t>(kernel_.values.size() - 1)};
-  }
-
-  Status argument(BlockId block, Type t) {
-    TERCEL_ASSIGN(std::string_view name, scan_.valueName());
-    V v = newValue(t, block, kNoInst);
-    kernel_.blocks[block].args.push_back(v);
-    return define(name, v);
-  }
-
-  BlockId newBlock(BlockId parent, bool guarded) {
-    Block block{.parent = parent, .depth = kernel_.blocks[parent].depth + 1, .guarded = guarded};
-    kernel_.blocks.push_back(std::move(block));
-    return static_cast<BlockId>(kernel_.blocks.size() - 1);
   }
 
   // Up to and with the closing brace.
@@ -230,7 +114,9 @@ class Parser {
     if (inst.op == Opcode::prefetch) return {};
     TERCEL_TRY(scan_.expect(":"));
     TERCEL_ASSIGN(inst.type, type());
-    if (inst.op == Opcode::constant) TERCEL_TRY(constantBits(inst));
+    if (inst.op == Opcode::constant) {
+      TERCEL_ASSIGN(inst.imm, constantBits(constant_, inst.type.scalar));
+    }
     if (hasResult(inst.op)) types.push_back(inst.type);
     return {};
   }
@@ -246,6 +132,7 @@ class Parser {
       if (!predicate.ok()) return scan_.errorAtLast("there is no predicate ", name);
       inst.imm = static_cast<int64_t>(*predicate);
     }
+    if (inst.op == Opcode::rarely) return rarely(inst);
     TERCEL_TRY(operands(inst));
     if (inst.op == Opcode::extract) {
       TERCEL_TRY(scan_.expect(","));
@@ -263,6 +150,20 @@ class Parser {
     return {};
   }
 
+  Status rarely(Inst& inst) {
+    TERCEL_ASSIGN(V condition, use());
+    inst.operands.push_back(condition);
+    TERCEL_TRY(scan_.expect("@"));
+    TERCEL_ASSIGN(std::string name, scan_.wordOrQuoted());
+    TERCEL_ASSIGN(inst.imm, findFunction(name));
+    TERCEL_TRY(scan_.expect("("));
+    do {
+      TERCEL_ASSIGN(V v, use());
+      inst.operands.push_back(v);
+    } while (scan_.accept(","));
+    return scan_.expect(")");
+  }
+
   Status lanes(Inst& inst) {
     TERCEL_TRY(scan_.expect("["));
     do {
@@ -271,32 +172,6 @@ class Parser {
       inst.list.push_back(static_cast<int16_t>(lane));
     } while (scan_.accept(","));
     return scan_.expect("]");
-  }
-
-  Status constantBits(Inst& inst) {
-    Scalar s = inst.type.scalar;
-    int width = bitWidth(s);
-    uint64_t mask = width == 64 ? ~uint64_t{0} : (uint64_t{1} << width) - 1;
-    uint64_t bits = 0;
-    if (constant_.starts_with("0x")) {
-      std::string_view digits = constant_.substr(2);
-      auto [end, error] = std::from_chars(digits.data(), digits.data() + digits.size(), bits, 16);
-      if (error != std::errc() || end != digits.data() + digits.size() || (bits & ~mask))
-        return scan_.errorAtLast("'", constant_, "' is no constant of its type");
-    } else if (s == Scalar::f64) {
-      TERCEL_ASSIGN(double value, number<double>(constant_));
-      bits = std::bit_cast<uint64_t>(value);
-    } else if (isFloat(s)) {
-      TERCEL_ASSIGN(float value, number<float>(constant_));
-      bits = s == Scalar::f16    ? floatToHalf(value)
-             : s == Scalar::bf16 ? floatToBFloat16(value)
-                                 : std::bit_cast<uint32_t>(value);
-    } else {
-      TERCEL_ASSIGN(int64_t value, number<int64_t>(constant_));
-      bits = static_cast<uint64_t>(value) & mask;
-    }
-    inst.imm = static_cast<int64_t>(bits);
-    return {};
   }
 
   Status memory(Inst& inst) {
@@ -384,9 +259,6 @@ class Parser {
     return {};
   }
 
-  ir::Scanner scan_;
-  Kernel kernel_;
-  std::unordered_map<std::string, V> names_;
   std::string_view constant_;  // of the constant being read; its type comes later
 };
 

@@ -48,6 +48,7 @@ class Printer {
     out_ += cat(") {params = ", kernel_.params, ", scratch = ", kernel_.scratch_bytes,
                 ", tasks = ", kernel_.tasks, ", cost = ", shortest(kernel_.cost), "} {\n");
     for (size_t i = 0; i < kernel_.buffers.size(); ++i) buffer(i);
+    for (const Function& f : kernel_.functions) function(f);
     block(0);
     return out_ + "}\n";
   }
@@ -69,6 +70,23 @@ class Printer {
     if (b.align != Buffer{}.align) out_ += cat(" align ", b.align);
     if (b.alias_of >= 0) out_ += cat(" alias #", b.alias_of);
     out_ += '\n';
+  }
+
+  void function(const Function& f) {
+    out_ += "  function @";
+    ir::appendWordOrQuoted(out_, f.name);
+    out_ += '(';
+    std::span<const V> args = kernel_.blocks[f.body].args;
+    for (size_t i = 0; i < args.size(); ++i) {
+      if (i) out_ += ", ";
+      value(args[i]);
+      out_ += " : " + toString(kernel_.type(args[i]));
+    }
+    out_ += ") {\n";
+    ++depth_;
+    block(f.body);
+    --depth_;
+    out_ += "  }\n";
   }
 
   void value(V v) {
@@ -138,12 +156,26 @@ class Printer {
     } else if (inst.op == Opcode::icmp || inst.op == Opcode::fcmp) {
       out_ += cat(' ', predicateName(static_cast<Predicate>(inst.imm)));
       operands(inst, 0);
+    } else if (inst.op == Opcode::rarely) {
+      rarely(inst);
     } else {
       operands(inst, 0);
       if (inst.op == Opcode::extract) out_ += cat(", ", inst.imm);
       if (inst.op == Opcode::shuffle) lanes(inst);
     }
     out_ += " : " + toString(inst.type);
+  }
+
+  void rarely(const Inst& inst) {
+    out_ += ' ';
+    value(inst.operands[0]);
+    auto function = static_cast<size_t>(inst.imm);
+    bool known = function < kernel_.functions.size();
+    out_ += " @";
+    ir::appendWordOrQuoted(out_, known ? kernel_.functions[function].name : "none");
+    out_ += '(';
+    values(std::span<const V>(inst.operands).subspan(1));
+    out_ += ')';
   }
 
   void memory(const Inst& inst) {

@@ -23,6 +23,9 @@ class Verifier {
     if (kernel_.blocks.empty()) return wrong("there is no body");
     const Block& body = kernel_.blocks[0];
     if (!body.yields.empty()) return wrong("the body yields something");
+    for (; functions_ < kernel_.functions.size(); ++functions_)
+      TERCEL_TRY(checkFunction(kernel_.functions[functions_]));
+    in_function_ = false;
     TERCEL_TRY(checkArguments(0, std::vector<Type>(2, Type{Scalar::i64, 1})));
     return checkBlock(0);
   }
@@ -48,6 +51,19 @@ class Verifier {
         return wrong("buffer #", i, " aliases a later one");
     }
     return {};
+  }
+
+  Status checkFunction(const Function& f) {
+    bool outermost = f.body > 0 && f.body < kernel_.blocks.size() &&
+                     kernel_.blocks[f.body].parent == f.body && kernel_.blocks[f.body].depth == 0;
+    if (!outermost) return wrong("@", f.name, " has no body of its own");
+    const Block& body = kernel_.blocks[f.body];
+    if (body.args.empty() || body.yields.size() != 1)
+      return wrong("@", f.name, " has no arguments, or does not yield one value");
+    std::vector<Type> types;
+    for (V v : body.args) types.push_back(exists(v) ? kernel_.type(v) : Type{});
+    TERCEL_TRY(checkArguments(f.body, types));
+    return checkBlock(f.body);
   }
 
   bool exists(V v) const { return v.index < kernel_.values.size(); }
@@ -122,6 +138,11 @@ class Verifier {
     if (instClass(inst.op) == InstClass::memory &&
         (inst.imm < 0 || inst.imm >= static_cast<int64_t>(kernel_.buffers.size())))
       return wrongInst(id, "there is no such buffer");
+    if (instClass(inst.op) == InstClass::memory && in_function_)
+      return wrongInst(id, "memory in a function");
+    if (inst.op == Opcode::rarely &&
+        (inst.imm < 0 || static_cast<size_t>(inst.imm) >= functions_ || inst.operands.empty()))
+      return wrongInst(id, "there is no such function before it");
     if (std::string problem = checkInst(kernel_, inst); !problem.empty())
       return wrongInst(id, problem);
     if (inst.results.size() != (hasResult(inst.op) ? 1 : 0))
@@ -200,6 +221,8 @@ class Verifier {
   const Kernel& kernel_;
   std::vector<bool> visible_;
   std::vector<bool> block_seen_, inst_seen_;
+  size_t functions_ = 0;  // checked so far
+  bool in_function_ = true;
 };
 
 }  // namespace

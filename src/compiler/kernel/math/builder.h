@@ -71,38 +71,15 @@ concept MathBuilder = (B::kBits == 32 || B::kBits == 64) &&
 // What a builder may add, each found by its name:
 //
 //   V scalb(V x, V k)          x * 2^k rounded once, k integral, any size (AVX-512: vscalef)
-//   V getExponent(V x)         floor(log2|x|), also of subnormals; of 0, inf, NaN: -inf, inf, NaN
-//                              (AVX-512: vgetexp)
-//   V getMantissa(V x)         x * 2^-e in [0.75, 1.5); of 0 and inf 1, of NaN and x < 0 NaN
-//                              (AVX-512: vgetmant with 0xf). Comes with getExponent.
-//   V divApprox(V n, V d)      n / d within 1 ULP; |d| in [2^-60, 2^60], |n / d| <= 2^60; 0 of n =
-//   0
-//                              (reciprocal estimate and refinement beat vdiv on 512 bits)
-//   V rarely(M m, V v, F f)    m ? f() : v lane by lane; may skip f() where m is false in all lanes
+//   V rarely(name, M m, array<V, n> v, F f)
+//                              f(v), which is v[0] in the lanes where m is false; may skip f where
+//                              m is false in all lanes. f is a function of v alone, the one of
+//                              this name: code for it may be shared.
 //   V repeatWhile(int bound, V v, Cond c, Body f)
 //                              while c(v) holds in some lane (at most `bound` times), v = f(v) in
 //                              the lanes where it holds
 //
-// Without them the fallbacks below give the same values with plain operations (except divApprox,
-// which is then correctly rounded).
-
-template <MathBuilder B>
-typename B::V divApprox(B& b, typename B::V n, typename B::V d) {
-  if constexpr (requires { b.divApprox(n, d); }) {
-    return b.divApprox(n, d);
-  } else {
-    return b.div(n, d);
-  }
-}
-
-template <MathBuilder B, class F>
-typename B::V rarely(B& b, typename B::M m, typename B::V v, F&& f) {
-  if constexpr (requires { b.rarely(m, v, f); }) {
-    return b.rarely(m, v, f);
-  } else {
-    return b.select(m, f(), v);
-  }
-}
+// Without them the fallbacks give the same values with plain operations.
 
 template <MathBuilder B, class Cond, class Body>
 typename B::V repeatWhile(B& b, int bound, typename B::V v, Cond&& cond, Body&& body) {

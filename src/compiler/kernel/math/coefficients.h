@@ -31,13 +31,9 @@ struct Coefficients<32> {
   static constexpr std::array<double, 3> log2_tail = {
       0.577083647, 0.411538273, 0.344406158,
   };
-  // sin(r) = r + r^3 P(r^2), |r| <= pi/4; error 2^-27.9
-  static constexpr std::array<double, 3> sin = {
-      -0.166666552, 0.00833218824, -0.000195180939,
-  };
-  // cos(r) = 1 - r^2/2 + r^4 P(r^2), |r| <= pi/4; error 2^-33.0
-  static constexpr std::array<double, 3> cos = {
-      0.0416666456, -0.00138873095, 2.44323273e-05,
+  // sin(r) = r + r^3 P(r^2), |r| <= pi/2; error 2^-27.2
+  static constexpr std::array<double, 4> sin = {
+      -0.166666597, 0.00833306648, -0.000198094422, 2.60514753e-06,
   };
   // sinh(r) = r + r^3 P(r^2), |r| <= ln(2)/2; error 2^-26.2
   static constexpr std::array<double, 2> sinh_part = {
@@ -82,8 +78,12 @@ struct Coefficients<32> {
       1.44269502, 1.92596286e-08,
   };
   // half_pi in parts
-  static constexpr std::array<double, 3> half_pi = {
-      1.57079625, 7.54978942e-08, 5.39030253e-15,
+  static constexpr std::array<double, 2> half_pi = {
+      1.57079625, 7.54978942e-08,
+  };
+  // pi in parts
+  static constexpr std::array<double, 3> pi = {
+      3.1415925, 1.50995788e-07, 1.07806051e-14,
   };
   // two_thirds_log2e in parts
   static constexpr std::array<double, 2> two_thirds_log2e = {
@@ -132,15 +132,11 @@ struct Coefficients<64> {
       0.26230823810839649, 0.22195004084904815, 0.19247291740981584,
       0.1672289554349754, 0.18145066043980801,
   };
-  // sin(r) = r + r^3 P(r^2), |r| <= pi/4; error 2^-57.9
-  static constexpr std::array<double, 6> sin = {
-      -0.1666666666666663, 0.0083333333333218389, -0.00019841269829356343,
-      2.7557313537593035e-06, -2.505073422912298e-08, 1.5895423404546488e-10,
-  };
-  // cos(r) = 1 - r^2/2 + r^4 P(r^2), |r| <= pi/4; error 2^-63.9
-  static constexpr std::array<double, 6> cos = {
-      0.041666666666666595, -0.0013888888888873325, 2.4801587288983661e-05,
-      -2.7557314210061628e-07, 2.0875704267954354e-09, -1.135868311113914e-11,
+  // sin(r) = r + r^3 P(r^2), |r| <= pi/2; error 2^-61.4
+  static constexpr std::array<double, 8> sin = {
+      -0.16666666666666666, 0.0083333333333332048, -0.00019841269841211386,
+      2.7557319211322085e-06, -2.5052106877441035e-08, 1.6058939469084792e-10,
+      -7.6429756221376642e-13, 2.7209242458958794e-15,
   };
   // sinh(r) = r + r^3 P(r^2), |r| <= ln(2)/2; error 2^-61.7
   static constexpr std::array<double, 5> sinh_part = {
@@ -202,8 +198,12 @@ struct Coefficients<64> {
       1.4426950408889634, 2.035527374093103e-17,
   };
   // half_pi in parts
-  static constexpr std::array<double, 3> half_pi = {
-      1.5707963267948966, 6.1232339957367648e-17, 1.0828566739219139e-32,
+  static constexpr std::array<double, 2> half_pi = {
+      1.5707963267948966, 6.1232339957367648e-17,
+  };
+  // pi in parts
+  static constexpr std::array<double, 3> pi = {
+      3.1415926535897931, 1.224646799147353e-16, 2.1657133478438278e-32,
   };
   // two_thirds_log2e in parts
   static constexpr std::array<double, 2> two_thirds_log2e = {

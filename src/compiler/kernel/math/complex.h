@@ -108,7 +108,13 @@ NormalizedComplex<B> normalize(Complex<B> z) {
   return {scaled.re * factor, scaled.im * factor, field - F::kBias + shift};
 }
 
-// What divide answers where the formula gives NaN in both parts.
+// Where divide's formula says nothing.
+template <class B>
+Mask<B> lost(Complex<B> quotient) {
+  return isNan(quotient.re) & isNan(quotient.im);
+}
+
+// x / y, of which the formula makes q.
 template <class B>
 Complex<B> divideSpecial(Complex<B> x, Complex<B> y, Complex<B> q) {
   const double inf = Format<B>::kInfinity;
@@ -125,7 +131,8 @@ Complex<B> divideSpecial(Complex<B> x, Complex<B> y, Complex<B> q) {
   Mask<B> use_large = x_infinite & isFinite(y.re) & isFinite(y.im);
   Mask<B> use_small = y_infinite & isFinite(x.re) & isFinite(x.im);
   auto pick = [&](Real<B> zero, Real<B> l, Real<B> s, Real<B> otherwise) {
-    return select(use_zero, zero, select(use_large, l, select(use_small, s, otherwise)));
+    Real<B> special = select(use_zero, zero, select(use_large, l, select(use_small, s, otherwise)));
+    return select(lost(q), special, otherwise);
   };
   return {pick(by_zero.re, large.re, small.re, q.re), pick(by_zero.im, large.im, small.im, q.im)};
 }
@@ -139,10 +146,17 @@ Complex<B> divide(Complex<B> x, Complex<B> y) {
   k = select(k < -bound, k.same(-bound), select(k < bound, k, k.same(bound)));
   Real<B> re = scaleByPower((n.re * d.re + n.im * d.im) / norm, k);
   Real<B> im = scaleByPower((n.im * d.re - n.re * d.im) / norm, k);
-  Mask<B> lost = isNan(re) & isNan(im);
   Complex<B> q(re, im);
-  return {rarelyReal(lost, re, [&] { return divideSpecial(x, y, q).re; }),
-          rarelyReal(lost, im, [&] { return divideSpecial(x, y, q).im; })};
+  return {rarely("divide_special_re", lost(q),
+                 [](Real<B> re, Real<B> im, Real<B> a, Real<B> b, Real<B> c, Real<B> d) {
+                   return divideSpecial(Complex<B>(a, b), {c, d}, {re, im}).re;
+                 },
+                 re, im, x.re, x.im, y.re, y.im),
+          rarely("divide_special_im", lost(q),
+                 [](Real<B> im, Real<B> re, Real<B> a, Real<B> b, Real<B> c, Real<B> d) {
+                   return divideSpecial(Complex<B>(a, b), {c, d}, {re, im}).im;
+                 },
+                 im, re, x.re, x.im, y.re, y.im)};
 }
 
 template <class B>

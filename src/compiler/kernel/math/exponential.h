@@ -96,7 +96,7 @@ Real<B> expm1(Real<B> x) {
 template <class B>
 Real<B> logistic(Real<B> x) {
   Real<B> e = expFromBelow(-abs(x));
-  return approxQuotient(select(x < 0.0, e, 1.0), e + 1.0);
+  return select(x < 0.0, e, 1.0) / (e + 1.0);
 }
 
 template <MathBuilder B>

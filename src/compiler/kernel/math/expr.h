@@ -4,6 +4,8 @@
 #include <array>
 #include <bit>
 #include <cstddef>
+#include <tuple>
+#include <type_traits>
 
 #include "compiler/kernel/math/builder.h"
 
@@ -109,14 +111,20 @@ Real<B> fromInt(Bits<B> x) {
   return {x.b, x.b->fromInt(x.i)};
 }
 
-template <class B>
-Real<B> approxQuotient(Real<B> n, Real<B> d) {
-  return {n.b, divApprox(*n.b, n.v, d.v)};
-}
-
-template <class B, class F>
-Real<B> rarelyReal(Mask<B> m, Real<B> x, F&& f) {
-  return {x.b, rarely(*x.b, m.m, x.v, [&] { return f().v; })};
+// f(y, rest...), which is y where m is false. `name` stands for f, whatever y and the rest are.
+template <class B, class F, class... Rest>
+Real<B> rarely(const char* name, Mask<B> m, F f, Real<B> y, Rest... rest) {
+  static_assert(std::is_empty_v<F>, "what f works on are its arguments");
+  B& b = *m.b;
+  std::array<typename B::V, 1 + sizeof...(rest)> args = {y.v, rest.v...};
+  auto body = [&](const auto& values) {
+    return std::apply([&](auto... v) { return f(Real<B>{&b, v}...).v; }, values);
+  };
+  if constexpr (requires { b.rarely(name, m.m, args, body); }) {
+    return {&b, b.rarely(name, m.m, args, body)};
+  } else {
+    return f(y, rest...);
+  }
 }
 
 // The format of B's floats.
@@ -143,6 +151,14 @@ struct Format {
   // Below it f(x) = x + O(x^2) rounds to x.
   static constexpr double kTiny = kIsF64 ? 0x1p-54 : 0x1p-25;
 };
+
+template <class B>
+Mask<B> isPositiveNormal(Real<B> x) {  // and finite
+  using F = Format<B>;
+  constexpr int64_t first = F::bitsOf(F::kMinNormal), end = F::bitsOf(F::kInfinity);
+  // From the first one's bits on, moved to where signed integers begin.
+  return x.bits() - (first ^ F::kSign) < x.bits().same((end - first) ^ F::kSign);
+}
 
 template <class B>
 Real<B> orSignOf(Real<B> x, Real<B> source) {  // x, which has source's sign except maybe where 0

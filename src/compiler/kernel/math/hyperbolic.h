@@ -49,7 +49,7 @@ Real<B> tanh(Real<B> x) {
   // y / (y + 1) with y = (e^2x - 1) / 2; from the bound on it rounds to 1.
   Real<B> size = min(Format<B>::kIsF64 ? 20.0 : 10.0, abs(x));
   Real<B> y = halfExpm1(size + size);
-  return xorSign(approxQuotient(y, y + 1.0), x);
+  return xorSign(y / (y + 1.0), x);
 }
 
 // log(x + sqrt(x^2 + c)) for x so large that c does not show.

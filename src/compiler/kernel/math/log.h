@@ -12,29 +12,17 @@ struct LogReduction {
 };
 
 template <class B>
-inline constexpr bool kHasGetExponent = requires(B& b, typename B::V v) {
-  b.getExponent(v), b.getMantissa(v), b.scalb(v, v);
-};
-
-template <class B>
 LogReduction<B> reduceLog(Real<B> x, bool may_be_subnormal) {
   using F = Format<B>;
-  if constexpr (kHasGetExponent<B>) {
-    Real<B> m{x.b, x.b->getMantissa(x.v)};
-    Real<B> e = Real<B>{x.b, x.b->getExponent(x.v)} - Real<B>{x.b, x.b->getExponent(m.v)};
-    Real<B> power{x.b, x.b->scalb(x.same(2.0).v, (-e).v)};
-    return {m, e, min(power, x.same(0x1p100))};  // finite where x is 0
-  } else {
-    constexpr double lift = F::kIsF64 ? 54 : 24;
-    Mask<B> subnormal = x < F::kMinNormal;
-    Real<B> normal = may_be_subnormal ? select(subnormal, x * (F::kIsF64 ? 0x1p54 : 0x1p24), x) : x;
-    Bits<B> n = (normal.bits() - F::bitsOf(0.75)).ashr(F::kMantissa);
-    Bits<B> exponent = n.shl(F::kMantissa);
-    Real<B> e = fromSmallInt(n);
-    if (may_be_subnormal) e = select(subnormal, e - lift, e);
-    Real<B> power = fromBits(F::bitsOf(2.0) - exponent);
-    return {fromBits(normal.bits() - exponent), e, power};
-  }
+  constexpr double lift = F::kIsF64 ? 54 : 24;
+  Mask<B> subnormal = x < F::kMinNormal;
+  Real<B> normal = may_be_subnormal ? select(subnormal, x * (F::kIsF64 ? 0x1p54 : 0x1p24), x) : x;
+  Bits<B> n = (normal.bits() - F::bitsOf(0.75)).ashr(F::kMantissa);
+  Bits<B> exponent = n.shl(F::kMantissa);
+  Real<B> e = fromSmallInt(n);
+  if (may_be_subnormal) e = select(subnormal, e - lift, e);
+  Real<B> power = fromBits(F::bitsOf(2.0) - exponent);
+  return {fromBits(normal.bits() - exponent), e, power};
 }
 
 // e ln2 + log(1 + f), f in [-1/4, 1/2].
@@ -51,18 +39,17 @@ Real<B> logSum(Real<B> e, Real<B> f) {
 template <class B>
 Real<B> logSpecial(Real<B> x, Real<B> y) {
   using F = Format<B>;
-  if constexpr (kHasGetExponent<B>) {
-    return y;  // they send 0, inf, NaN and x < 0 to where they belong
-  } else {
-    Real<B> not_positive = select(x == 0.0, x.same(-F::kInfinity), F::kNan);
-    return select(x > 0.0, select(x < F::kInfinity, y, x), not_positive);
-  }
+  Real<B> not_positive = select(x == 0.0, x.same(-F::kInfinity), F::kNan);
+  return select(x > 0.0, select(x < F::kInfinity, y, x), not_positive);
 }
 
 template <class B>
 Real<B> log(Real<B> x) {
-  auto [m, e, power] = reduceLog(x, true);
-  return logSpecial(x, logSum(e, m - 1.0));
+  auto [m, e, power] = reduceLog(x, false);
+  return rarely("log_special", !isPositiveNormal(x), [](Real<B> y, Real<B> v) {
+    auto [m, e, power] = reduceLog(v, true);
+    return select(isPositiveNormal(v), y, logSpecial(v, logSum(e, m - 1.0)));
+  }, logSum(e, m - 1.0), x);
 }
 
 template <class B>
@@ -71,10 +58,10 @@ Real<B> log1p(Real<B> x) {
   auto [m, e, power] = reduceLog(u, false);
   // u's rounding error; from 2^24 (2^53) on it is not needed, and 0 or small.
   Real<B> error = x - (u - 1.0);
-  Real<B> f = fma(error * 0.5, power, m - 1.0);
-  Real<B> y = logSpecial(u, logSum(e, f));
-  Mask<B> keep = (abs(x) < Format<B>::kTiny) | (x == Format<B>::kInfinity);
-  return select(keep, x, y);
+  Real<B> f = fma(error * power, 0.5, m - 1.0);
+  return rarely("log1p_special", !isPositiveNormal(u), [](Real<B> y, Real<B> v) {
+    return select(isPositiveNormal(v), y, logSpecial(v, y));
+  }, orSignOf(logSum(e, f), x), u);
 }
 
 template <MathBuilder B>

@@ -43,9 +43,9 @@ Pair<B> sum(const std::array<double, 2>& a, Pair<B> b) {
 
 // log2(x) for x > 0 and finite, to about 10 (11 for f64) bits more than a float has.
 template <class B>
-Pair<B> log2Pair(Real<B> x) {
+Pair<B> log2Pair(Real<B> x, bool may_be_subnormal) {
   using C = Coefficients<B::kBits>;
-  auto [m, e, power] = reduceLog(x, true);
+  auto [m, e, power] = reduceLog(x, may_be_subnormal);
   // s = (m - 1) / (m + 1); log2 m = 2 / ln2 atanh s
   Real<B> f = m - 1.0, d = m + 1.0, d_lo = m - (d - 1.0);
   Real<B> reciprocal = 1.0 / d;
@@ -75,17 +75,28 @@ Real<B> exp2Pair(Pair<B> x) {
   return scaleByPower(t + 1.0, shifted, k);
 }
 
+// Beyond it only |x| = 1 does not overflow or underflow.
 template <class B>
-Real<B> pow(Real<B> x, Real<B> y) {
-  using F = Format<B>;
-  // Beyond the bound only |x| = 1 does not overflow or underflow.
-  constexpr double y_bound = F::kIsF64 ? 0x1p70 : 0x1p40;
-  Real<B> size = abs(x);
-  Pair<B> log2x = log2Pair(size);
-  Real<B> bounded = max(-y_bound, min(y_bound, y));
-  auto [hi, lo] = product(bounded, log2x.hi);
-  Real<B> p = exp2Pair(Pair<B>{hi, fma(bounded, log2x.lo, lo)});
+inline constexpr double kLargePower = Format<B>::kIsF64 ? 0x1p70 : 0x1p40;
 
+template <class B>
+Mask<B> isOrdinaryPower(Real<B> x, Real<B> y) {
+  return isPositiveNormal(x) & (abs(y) < kLargePower<B>);
+}
+
+// 2^(log2x y)
+template <class B>
+Real<B> powOfLog(Pair<B> log2x, Real<B> y) {
+  auto [hi, lo] = product(y, log2x.hi);
+  return exp2Pair(Pair<B>{hi, fma(y, log2x.lo, lo)});
+}
+
+template <class B>
+Real<B> powAnywhere(Real<B> x, Real<B> y) {
+  using F = Format<B>;
+  Real<B> size = abs(x);
+  Real<B> bounded = max(-kLargePower<B>, min(kLargePower<B>, y));
+  Real<B> p = powOfLog(log2Pair(size, true), bounded);
   Mask<B> zero = size == 0.0, infinite = size == F::kInfinity;
   Real<B> limit = select(select(zero, -y, y) > 0.0, p.same(F::kInfinity), 0.0);
   p = select(zero | infinite, limit, p);
@@ -97,6 +108,13 @@ Real<B> pow(Real<B> x, Real<B> y) {
   p = select((x < 0.0) & !(integer | infinite), F::kNan, p);
   p = select(isNan(x) | isNan(y), x + y, p);
   return select((x == 1.0) | (y == 0.0), 1.0, p);
+}
+
+template <class B>
+Real<B> pow(Real<B> x, Real<B> y) {
+  return rarely("power_special", !isOrdinaryPower(x, y), [](Real<B> p, Real<B> v, Real<B> w) {
+    return select(isOrdinaryPower(v, w), p, powAnywhere(v, w));
+  }, powOfLog(log2Pair(x, false), y), x, y);
 }
 
 template <MathBuilder B>

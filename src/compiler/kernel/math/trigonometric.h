@@ -1,31 +1,15 @@
-// sine, cosine, tan: reduction by multiples of pi/2 in three parts while the multiple is small,
-// with the bits of 1/pi in integers (Payne and Hanek) beyond.
+// sine, cosine, tan: of the angle less the nearest multiple of pi. Multiples of pi are taken off in
+// three parts while there are few of them, with the bits of 1/pi in integers (Payne and Hanek)
+// beyond.
 #pragma once
 #include "compiler/kernel/math/coefficients.h"
 #include "compiler/kernel/math/expr.h"
 
 namespace tercel::math {
 
-// x = n pi/2 + r; the two low bits of n are right.
-template <class B>
-struct AngleReduction {
-  Bits<B> n;
-  Real<B> r;
-};
-
-// Up to here k * parts[2]'s error and k's rounding do not show.
+// Up to here the errors of k * pi's third part and of x / pi do not show.
 template <class B>
 inline constexpr double kSmallAngle = Format<B>::kIsF64 ? 0x1p30 : 0x1p16;
-
-template <class B>
-AngleReduction<B> reduceSmall(Real<B> x) {
-  using C = Coefficients<B::kBits>;
-  Real<B> shifted = fma(x, 2 / 3.14159265358979323846, Format<B>::kShifter);
-  Real<B> k = shifted - Format<B>::kShifter;
-  // The first product cancels exactly: x and k half_pi[0] are multiples of r's last bit.
-  Real<B> r = fma(k, -C::half_pi[1], fma(k, -C::half_pi[0], x));
-  return {shifted.bits(), fma(k, -C::half_pi[2], r)};
-}
 
 template <class B>
 Mask<B> unsignedLess(Bits<B> x, Bits<B> y) {
@@ -83,83 +67,83 @@ std::array<Bits<B>, 2> turns(Real<B> x) {
   return {m * window[0] + umulh(m, window[1]) + carry, mid};
 }
 
-// The reduction of any finite x that is not small; r is NaN for infinite x.
+// Half a turn less changes the sign of a sine: where `n` is odd, -r.
 template <class B>
-AngleReduction<B> reduceLarge(Real<B> x) {
+Real<B> turnBack(Real<B> r, Bits<B> n) {
+  return fromBits(r.bits() ^ n.shl(B::kBits - 1));
+}
+
+// What reduceAngle says, for any finite x; NaN for others. `quarter` is 0, or a float whose bits
+// are those of a quarter of 2^kBits.
+template <class B>
+Real<B> reduceLargeAngle(Real<B> x, Real<B> quarter) {
   using F = Format<B>;
   using C = Coefficients<B::kBits>;
   constexpr int w = B::kBits;
   constexpr int tail = w - F::kMantissa - 1;  // bits that do not fit a float
   constexpr int64_t tail_mask = (INT64_C(1) << tail) - 1;
-  auto [high, low] = turns(x);
-  Bits<B> n = (high + (INT64_C(1) << (w - 3))).lshr(w - 2);  // of the nearest integer
-  // Signed, in units of 2^-w quarter turns; then what does not fit, in units of 2^-(2 w - tail -
-  // 1).
-  Bits<B> fraction = high.shl(2) | low.lshr(w - 2);
-  Bits<B> rest = (fraction & tail_mask).shl(w - 1 - tail) | low.shl(2).lshr(tail + 1);
+  auto [size_high, size_low] = turns(x);
+  Bits<B> minus = x.bits().ashr(w - 1);
+  Bits<B> high = (size_high ^ minus) + quarter.bits(), low = size_low ^ minus;
+  Bits<B> n = (high + (INT64_C(1) << (w - 2))).lshr(w - 1);  // of the nearest integer
+  // Signed, in units of 2^-w half turns; then what does not fit, in units of 2^-(2 w - tail - 1).
+  Bits<B> fraction = high.shl(1) | low.lshr(w - 1);
+  Bits<B> rest = (fraction & tail_mask).shl(w - 1 - tail) | low.shl(1).lshr(tail + 1);
   Real<B> a = fromInt(fraction & ~tail_mask) * (F::kIsF64 ? 0x1p-64 : 0x1p-32);
   Real<B> c = fromInt(rest) * (F::kIsF64 ? 0x1p-116 : 0x1p-55);
   Real<B> s = a + c;
   Real<B> t = c - (s - a);
-  Real<B> r = fma(s, C::half_pi[0], fma(s, C::half_pi[1], t * C::half_pi[0]));
-  Bits<B> minus = x.bits().ashr(w - 1);
-  return {(n ^ minus) - minus, xorSign(r, x) + (x - x)};
+  Real<B> r = fma(s, C::pi[0], fma(s, C::pi[1], t * C::pi[0]));
+  return turnBack(r, n) + (x - x);
 }
 
-// f of x's reduction. A builder without `rarely` selects between the reductions, to evaluate f
-// once.
-template <class B, class F>
-Real<B> ofAngle(Real<B> x, F&& f) {
-  Mask<B> large = abs(x) > kSmallAngle<B>;
-  AngleReduction<B> small = reduceSmall(x);
-  if constexpr (requires { x.b->rarely(large.m, x.v, [&] { return x.v; }); }) {
-    return rarelyReal(large, f(small), [&] { return f(reduceLarge(x)); });
-  } else {
-    AngleReduction<B> any = reduceLarge(x);
-    return f(AngleReduction<B>{select(large, any.n, small.n), select(large, any.r, small.r)});
-  }
+// The same for |x| up to kSmallAngle.
+template <class B>
+Real<B> reduceSmallAngle(Real<B> x, bool quarter) {
+  using C = Coefficients<B::kBits>;
+  constexpr double inverse_pi = 1 / 3.14159265358979323846, shifter = Format<B>::kShifter;
+  Real<B> shifted = quarter ? fma(x, inverse_pi, 0.5) + shifter : fma(x, inverse_pi, shifter);
+  Real<B> k = quarter ? (shifted - shifter) - 0.5 : shifted - shifter;
+  // Where it matters the first product cancels exactly: x and k pi[0] are multiples of r's last bit.
+  Real<B> r = fma(k, -C::pi[1], fma(k, -C::pi[0], x));
+  return turnBack(fma(k, -C::pi[2], r), shifted.bits());
 }
 
 template <class B>
-Real<B> sinQuarter(Real<B> r) {
+Mask<B> isLargeAngle(Real<B> x) {
+  return abs(x) > kSmallAngle<B>;
+}
+
+// r in [-pi/2, pi/2] with sin r = sin x, or cos x if `quarter`.
+template <class B>
+Real<B> reduceAngle(Real<B> x, bool quarter) {
+  Real<B> turn = fromBits(x.bits().same(quarter ? INT64_C(1) << (B::kBits - 2) : 0));
+  auto reduce = [](Real<B> small, Real<B> v, Real<B> q) {
+    return select(isLargeAngle(v), reduceLargeAngle(v, q), small);
+  };
+  return rarely("reduce_large_angle", isLargeAngle(x), reduce, reduceSmallAngle(x, quarter), x,
+                turn);
+}
+
+template <class B>
+Real<B> sinReduced(Real<B> r) {
   Real<B> s = r * r;
   return orSignOf(fma(r * s, polynomial(s, Coefficients<B::kBits>::sin), r), r);
 }
 
 template <class B>
-Real<B> cosQuarter(Real<B> r) {
-  Real<B> s = r * r;
-  return fma(s * s, polynomial(s, Coefficients<B::kBits>::cos), fma(s, -0.5, 1.0));
-}
-
-template <class B>
-Real<B> sinReduced(AngleReduction<B> x) {
-  Real<B> y = select((x.n & 1) == 0, sinQuarter(x.r), cosQuarter(x.r));
-  return fromBits(y.bits() ^ (x.n & 2).shl(B::kBits - 2));
-}
-
-template <class B>
-Real<B> tanReduced(AngleReduction<B> x) {
-  Mask<B> even = (x.n & 1) == 0;
-  Real<B> s = sinQuarter(x.r), c = cosQuarter(x.r);
-  return select(even, s, c) / select(even, c, -s);
-}
-
-template <class B>
 Real<B> sin(Real<B> x) {
-  return ofAngle(x, [](AngleReduction<B> a) { return sinReduced(a); });
+  return sinReduced(reduceAngle(x, false));
 }
 
 template <class B>
-Real<B> cos(Real<B> x) {  // the sine, a quarter turn on
-  return ofAngle(x, [](AngleReduction<B> a) {
-    return sinReduced(AngleReduction<B>{a.n + 1, a.r});
-  });
+Real<B> cos(Real<B> x) {
+  return sinReduced(reduceAngle(x, true));
 }
 
 template <class B>
 Real<B> tan(Real<B> x) {
-  return ofAngle(x, [](AngleReduction<B> a) { return tanReduced(a); });
+  return sin(x) / cos(x);
 }
 
 template <MathBuilder B>
