@@ -6,6 +6,7 @@
 #include "compiler/compile.h"
 #include "compiler/dump.h"
 #include "compiler/ir/verifier.h"
+#include "core/log.h"
 #include "pjrt/eval_runner.h"
 
 namespace tercel::pjrt {
@@ -43,6 +44,10 @@ Result<Compiled> compile(std::string_view code, const Options& options) {
 
 Result<Options> withOverrides(Options options, const CompileOptions& given) {
   for (const auto& [name, value] : given.overrides) {
+    if (name.starts_with("xla_")) {  // a program tuned for XLA still runs
+      TERCEL_LOG(warning, "the compiler option ", name, " is XLA's: it changes nothing here");
+      continue;
+    }
     if (std::find(kPerProgram.begin(), kPerProgram.end(), name) == kPerProgram.end()) {
       return invalidArgument("No such compile option: '", name, "'");
     }
