@@ -152,6 +152,7 @@ def compiler_options():
     else:
         raise AssertionError("an unknown option was accepted")
     same(lowered.compile(compiler_options={"check": False})(1.0), 2.0)
+    same(lowered.compile(compiler_options={"xla_embed_ir_in_executable": True})(1.0), 2.0)
 
 
 @check
