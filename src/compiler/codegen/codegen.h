@@ -22,6 +22,7 @@ struct Target {
   bool has_avx512 = false;  // F, BW, DQ and VL
   bool has_avx512_bf16 = false;
   bool has_avx512_fp16 = false;
+  int64_t l2_bytes = 1 << 20;  // of one core
 
   static const Target& host();
   static Target named(std::string_view cpu);  // x86-64-v2, x86-64-v3, x86-64-v4

@@ -2,6 +2,8 @@
 #include <llvm/TargetParser/Host.h>
 #include <llvm/TargetParser/X86TargetParser.h>
 
+#include <unistd.h>
+
 #include <algorithm>
 
 #include "compiler/codegen/codegen.h"
@@ -32,6 +34,7 @@ Target hostTarget() {
     target.features += name;
   }
   readFeatures(target, [&](const char* name) { return features.lookup(name); });
+  if (long l2 = sysconf(_SC_LEVEL2_CACHE_SIZE); l2 > 0) target.l2_bytes = l2;
   return target;
 }
 

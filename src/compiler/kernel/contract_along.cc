@@ -45,42 +45,25 @@ V sumOfLanes(Builder& b, std::vector<V> lines) {
 
 }  // namespace
 
-// [panel][column][k] of the n side, where it does not lie so.
-void ContractNest::packAlong(const Groups& groups, V first, V last) {
-  Emitter e = emitter(1);
-  overGroups(e, k_groups_, 0, groups, Index(0), [&](const Groups& at, const Index& k) {
-    b_.forLoop(first, last, 1, [&](V panel) {
-      V column = startOf(panel, tiling_.panel(), n_);
-      V to = b_.iadd(space_.emitScalar(k),
-                     b_.imul(b_.isub(panel, first), b_.index(tiling_.panel() * k_)));
-      for (int64_t j = 0; j < std::min(tiling_.panel(), n_); ++j)
-        e.scope([&] {
-          V x = operandAt(e, n_operand_, with(at, n_group_, columnAt(column, j)));
-          b_.store(n_scratch_, to, x, j * k_);
-        });
+// A k of [panel][column][k] of the n side, where it does not lie so.
+void ContractNest::packAlong(Emitter& e, const Groups& groups, V column, V to) {
+  for (int64_t j = 0; j < std::min(tiling_.panel(), columns_.extent); ++j)
+    e.scope([&] {
+      V x = operandAt(e, columns_.operand, with(groups, columns_.group, columnAt(column, j)));
+      b_.store(n_scratch_, to, x, j * k_);
     });
-  });
 }
 
 // Column j of a panel; where there are fewer, the last one again, which is not stored.
 Index ContractNest::columnAt(V column, int64_t j) {
-  if (n_ < tiling_.panel()) return Index(std::min(j, n_ - 1));
-  return space_.add(space_.loop(column, n_ - tiling_.panel() + 1), Index(j));
+  if (columns_.extent < tiling_.panel()) return Index(std::min(j, columns_.extent - 1));
+  return space_.add(space_.loop(column, columns_.extent - tiling_.panel() + 1), Index(j));
 }
 
-// A vector for each row of the tile.
-ContractNest::Sums ContractNest::sumsAlong(const Tile& tile) {
-  int lanes = sumLanes(low_.machine, byteSize(sum_));
-  int64_t columns = tiling_.panel();
-  Emitter e = emitter(lanes);
-  Sums sums;
-  for (int64_t i = 0; i < tiling_.rows * columns; ++i)
-    sums.push_back(b_.constant({sum_, static_cast<uint16_t>(lanes)}, 0));
-  sums = b_.forLoop(b_.index(0), b_.index(k_), lanes, {sums.begin(), sums.end()},
-                    [&](V k, std::span<const V> now) {
-    return e.scope([&] { return stepAlong(e, tile, k, now); });
-  });
+// A vector for each row of the tile, from one for each row and column.
+ContractNest::Sums ContractNest::addedUp(const Sums& sums) {
   V all = sumOfLanes(b_, {sums.begin(), sums.end()});
+  int64_t columns = tiling_.panel();
   Sums rows;
   for (int64_t i = 0; i < tiling_.rows; ++i) {
     std::vector<int16_t> list;
@@ -90,34 +73,30 @@ ContractNest::Sums ContractNest::sumsAlong(const Tile& tile) {
   return rows;
 }
 
-ContractNest::Sums ContractNest::stepAlong(Emitter& e, const Tile& tile, V k,
-                                           std::span<const V> sums) {
-  Type ids{Scalar::i32, static_cast<uint16_t>(e.lanes())};
-  Index along = space_.loop(k, k_, true);
+// inner: where the innermost dimension of the sum is.
+ContractNest::Sums ContractNest::stepAlong(Emitter& e, const Tile& tile, const Groups& groups,
+                                           const Index& k, V inner, const Sums& sums) {
+  int64_t count = extent(innerSum());
   Guard guard;
-  if (k_ % e.lanes()) {
-    V left = b_.cast(Opcode::itrunc, b_.isub(b_.index(k_), k), Scalar::i32);
-    guard.lanes = b_.compare(Opcode::icmp, Predicate::slt, b_.laneIds(ids), left);
-  }
+  if (count % e.lanes()) guard = firstLanes(b_, e.lanes(), b_.isub(b_.index(count), inner));
   auto packed = [&](BufferId scratch, V slot, int64_t offset) {
-    V at = b_.iadd(slot, k);
+    V at = b_.iadd(slot, space_.emitScalar(k));
     return guard.lanes.valid() ? b_.loadMasked(scratch, at, guard.lanes, offset)
                                : b_.load(scratch, at, e.lanes(), offset);
   };
-  Groups groups = with(tile.groups, innerSum(), along);
   return e.guarded(guard, [&] {
+    V slot = b_.imul(tile.n_slot, b_.index(tiling_.panel() * k_));
     std::vector<V> columns;
     for (int64_t j = 0; j < tiling_.panel(); ++j)
-      columns.push_back(
-          tiling_.pack_n
-              ? packed(n_scratch_, b_.imul(tile.n_slot, b_.index(tiling_.panel() * k_)),
-                       std::min(j, n_ - 1) * k_)
-              : operandAt(e, n_operand_, with(groups, n_group_, columnAt(tile.column, j))));
+      columns.push_back(tiling_.pack_n
+                            ? packed(n_scratch_, slot, std::min(j, columns_.extent - 1) * k_)
+                            : operandAt(e, columns_.operand,
+                                        with(groups, columns_.group, columnAt(tile.column, j))));
     Sums next;
     for (int64_t i = 0; i < tiling_.rows; ++i) {
       Index row = space_.add(rowIndex(tile.row), Index(i));
       V a = tiling_.pack_m ? packed(m_scratch_, b_.index(0), i * m_pitch_)
-                           : operandAt(e, 1 - n_operand_, with(groups, m_group_, row));
+                           : operandAt(e, rows_.operand, with(groups, rows_.group, row));
       for (V c : columns) next.push_back(multiplyAdd(e, a, c, sums[next.size()]));
     }
     return next;

@@ -24,17 +24,32 @@ class ContractNest {
   static constexpr size_t kNone = ~size_t{0};
   using Groups = std::vector<Index>;
 
+  // The rows or columns: a group that tiles are cut of, and others that only this operand has. Each
+  // combination of these is a line of rows or columns.
+  struct Axis {
+    size_t operand = 0, group = kNone;
+    std::vector<size_t> outer;
+    Dims outer_extents;
+    int64_t extent = 1;  // of the group
+    int64_t unit = 1;    // tiles start at multiples
+    int64_t lines() const { return elementCount(outer_extents); }
+  };
+
   // nest_contract.cc: what the loops index, and the tasks.
   void probeAll(Emitter& e, const Indices& domain);
   bool classify();
-  ContractSide side(size_t operand, size_t own_group) const;
+  void addOuter(size_t group);
+  void joinShortLines();
+  ContractSide side(const Axis& axis) const;
   ContractSizes sizes() const;
   bool hasEpilogue() const;
   void addScratch();
   void emitTask(V task);
-  void emitAcross(const Groups& groups, V tile_first, V tile_last, V first, V last);
+  void emitTiles(const Groups& groups, V tile, V first, V last);
   void emitPanels(const Groups& groups, V row, V m_slot, V first, V last);
-  Groups taskGroups(const Indices& outer);
+  Groups with(Groups groups, const std::vector<size_t>& list, const Dims& extents,
+              const Index& linear);
+  std::pair<Groups, V> onLine(const Axis& axis, const Groups& groups, V number, int64_t per_line);
   int64_t strideOf(size_t operand, size_t group) const;
   int64_t extent(size_t group) const { return group == kNone ? 1 : plan_.groupExtent(group); }
   size_t innerSum() const { return k_groups_.empty() ? kNone : k_groups_.back(); }
@@ -57,15 +72,16 @@ class ContractNest {
   // contract_tile.cc
   struct Tile {
     Groups groups;
-    V row, m_slot, column, n_slot;
+    V row;  // its first one's number, in units
+    V m_slot, column, n_slot;
   };
   using Sums = Builder::Values;
   void emitTile(const Tile& tile);
-  Sums sumsAcross(const Tile& tile);
+  Sums sumsOf(const Tile& tile);
   V multiplyAdd(Emitter& e, V a, V b, V sum);
   Sums overK(Emitter& e, const Tile& tile, size_t at, Groups groups, Index linear,
              const Sums& sums);
-  Sums inRuns(int64_t count, int64_t inside, const Sums& sums,
+  Sums inRuns(int64_t count, int64_t inside, int64_t lanes, const Sums& sums,
               const std::function<Sums(V, const Sums&)>& body);
   Sums step(Emitter& e, const Tile& tile, const Groups& groups, const Index& k, const Sums& sums);
   V nVector(Emitter& e, const Tile& tile, const Groups& groups, const Index& k, int v);
@@ -73,18 +89,17 @@ class ContractNest {
   void storeDirectly(const Tile& tile, const Sums& sums);
   void storeStaged(const Tile& tile, const Sums& sums);
   void storeVector(Emitter& e, const Tile& tile, const Index& row, int v, V sum);
-  void storeOutputs(Emitter& e, const Indices& out);
 
   // contract_along.cc
-  void packAlong(const Groups& groups, V first, V last);
+  void packAlong(Emitter& e, const Groups& groups, V column, V to);
   Index columnAt(V column, int64_t j);
-  Sums sumsAlong(const Tile& tile);
-  Sums stepAlong(Emitter& e, const Tile& tile, V k, std::span<const V> sums);
+  Sums addedUp(const Sums& sums);
+  Sums stepAlong(Emitter& e, const Tile& tile, const Groups& groups, const Index& k, V inner,
+                 const Sums& sums);
 
   // Elements of the operands.
   Emitter emitter(int lanes);
   V operandAt(Emitter& e, size_t operand, const Groups& groups);
-  Elem lhsAt(Emitter& e, const Indices& out, const Indices& k);
   Index rowIndex(V row);
   Index columnIndex(V column, int v);
   int64_t columnOffset(int v) const;  // of a vector in its panel
@@ -100,11 +115,10 @@ class ContractNest {
   Dims domain_;      // the output's dimensions, then the sum's
   size_t rank_ = 0;  // of the output
   size_t access_[2] = {kNone, kNone};  // of the operands, in the plan; of a constant none
-  size_t n_operand_ = 1;
-  size_t n_group_ = 0, m_group_ = kNone;
+  Axis rows_, columns_;
   std::vector<size_t> k_groups_, task_groups_;
   Dims task_extents_;
-  int64_t n_ = 1, m_extent_ = 1, k_ = 1;
+  int64_t k_ = 1;
   ContractTiling tiling_;
   Scalar sum_;
   bool staged_ = false;  // sums go through memory to a loop of the epilogue

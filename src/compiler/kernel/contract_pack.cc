@@ -27,34 +27,37 @@ void ContractNest::overGroups(Emitter& e, const std::vector<size_t>& list, size_
 
 // [panel][k][panel's columns] of the n side, lanes past the end as zeros.
 void ContractNest::packN(const Groups& groups, V first, V last) {
-  if (tiling_.along_k) return packAlong(groups, first, last);
-  auto each = [&](const std::function<void(V, V)>& body) {
+  auto each = [&](const Groups& at, const std::function<void(const Groups&, V, V)>& body) {
     b_.forLoop(first, last, 1, [&](V panel) {
+      auto [here, in_line] = onLine(columns_, at, panel, tiling_.line_panels);
       V base = b_.imul(b_.isub(panel, first), b_.index(k_ * tiling_.panel()));
-      body(startOf(panel, tiling_.panel(), n_), base);
+      body(here, startOf(in_line, tiling_.panel(), columns_.extent), base);
     });
   };
-  if (tiling_.square) return each([&](V column, V base) { packTurned(groups, column, base); });
-  Emitter e = emitter(tiling_.lanes);
-  auto over = [&](const GroupBody& body) { overGroups(e, k_groups_, 0, groups, Index(0), body); };
+  Emitter e = emitter(tiling_.along_k ? 1 : tiling_.lanes);
   auto line = [&](const Groups& at, const Index& k, V column, V base) {
+    if (tiling_.along_k) return packAlong(e, at, column, b_.iadd(base, space_.emitScalar(k)));
     packLine(e, at, column, b_.iadd(base, space_.emitScalar(space_.scale(k, tiling_.panel()))));
   };
-  // Along the lines of memory; but what decides which columns are padding is worked out once.
-  if (n_operand_ == 0 && contraction_.padded())
-    each([&](V column, V base) {
-      over([&](const Groups& at, const Index& k) { line(at, k, column, base); });
+  if (tiling_.square)
+    return each(groups, [&](const Groups& here, V column, V base) {
+      packTurned(here, column, base);
     });
-  else
-    over([&](const Groups& at, const Index& k) {
-      each([&](V column, V base) { line(at, k, column, base); });
+  // Along the lines of memory; but where panels begin is worked out once if that takes divisions.
+  if (columns_.lines() > 1)
+    return each(groups, [&](const Groups& here, V column, V base) {
+      overGroups(e, k_groups_, 0, here, Index(0),
+                 [&](const Groups& at, const Index& k) { line(at, k, column, base); });
     });
+  overGroups(e, k_groups_, 0, groups, Index(0), [&](const Groups& at, const Index& k) {
+    each(at, [&](const Groups& here, V column, V base) { line(here, k, column, base); });
+  });
 }
 
 void ContractNest::packLine(Emitter& e, const Groups& groups, V column, V to) {
   for (int v = 0; v < tiling_.vectors; ++v)
     e.guarded(columnGuard(), [&] {
-      V x = operandAt(e, n_operand_, with(groups, n_group_, columnIndex(column, v)));
+      V x = operandAt(e, columns_.operand, with(groups, columns_.group, columnIndex(column, v)));
       b_.store(n_scratch_, to, b_.widen(x, tiling_.lanes), v * tiling_.lanes);
     });
 }
@@ -80,9 +83,9 @@ void ContractNest::packTurned(const Groups& groups, V column, V base) {
 
 // Where a column of the panel is in memory, as columnOffset says.
 V ContractNest::inMemory(V in_panel) {
-  if (n_ >= tiling_.panel() || n_ < tiling_.lanes) return in_panel;
+  if (columns_.extent >= tiling_.panel() || columns_.extent < tiling_.lanes) return in_panel;
   V vector = b_.binary(Opcode::and_, in_panel, b_.index(-tiling_.lanes));
-  V moved = b_.binary(Opcode::smin, vector, b_.index(n_ - tiling_.lanes));
+  V moved = b_.binary(Opcode::smin, vector, b_.index(columns_.extent - tiling_.lanes));
   return b_.iadd(moved, b_.isub(in_panel, vector));
 }
 
@@ -92,9 +95,11 @@ void ContractNest::turnSquare(Emitter& e, const Groups& groups, V column, V k, V
   std::vector<V> lines;
   for (int64_t c = 0; c < side; ++c) {
     V at = b_.iadd(column, b_.index(c));
-    if (n_ < tiling_.lanes) at = b_.binary(Opcode::smin, at, b_.index(n_ - 1));  // never stored
-    Groups here = with(with(groups, n_group_, space_.loop(at, n_)), innerSum(), along);
-    lines.push_back(b_.widen(operandAt(e, n_operand_, here), tiling_.square));
+    if (columns_.extent < tiling_.lanes)  // those past the end are never stored
+      at = b_.binary(Opcode::smin, at, b_.index(columns_.extent - 1));
+    Groups here = with(groups, columns_.group, space_.loop(at, columns_.extent));
+    here = with(here, innerSum(), along);
+    lines.push_back(b_.widen(operandAt(e, columns_.operand, here), tiling_.square));
   }
   transposeTile(b_, lines);
   for (int64_t r = 0; r < side; ++r)
@@ -106,15 +111,13 @@ void ContractNest::turnSquare(Emitter& e, const Groups& groups, V column, V k, V
 void ContractNest::packM(const Groups& groups, V row) {
   int64_t inner = extent(innerSum());
   int lanes = 1;
-  if (std::abs(strideOf(1 - n_operand_, innerSum())) == 1)
+  if (std::abs(strideOf(rows_.operand, innerSum())) == 1)
     lanes = sumLanes(low_.machine, byteSize(sum_));
   while (lanes > 1 && lanes / 2 >= inner) lanes /= 2;
-  Type ids{Scalar::i32, static_cast<uint16_t>(lanes)};
   Guard guard;
-  if (inner < lanes)
-    guard.lanes = b_.compare(Opcode::icmp, Predicate::slt, b_.laneIds(ids), b_.integer(ids, inner));
+  if (inner < lanes) guard = firstLanes(b_, lanes, b_.index(inner));
   Emitter e = emitter(lanes);
-  // Rows innermost and written out: where a row, or a k, meets padding is worked out once for each.
+  // Rows innermost and written out: where a k begins is worked out once for all.
   overGroups(e, outerSums(), 0, groups, Index(0), [&](const Groups& at, const Index& k0) {
     V line = space_.emitScalar(space_.scale(k0, inner));
     auto piece = [&](V i) {
@@ -124,7 +127,7 @@ void ContractNest::packM(const Groups& groups, V row) {
       for (int64_t r = 0; r < tiling_.rows; ++r)
         e.guarded(guard, [&] {
           Index here = space_.add(rowIndex(row), Index(r));
-          V x = operandAt(e, 1 - n_operand_, with(along, m_group_, here));
+          V x = operandAt(e, rows_.operand, with(along, rows_.group, here));
           b_.store(m_scratch_, b_.iadd(line, k), b_.widen(x, lanes), r * m_pitch_);
         });
     };
@@ -141,10 +144,10 @@ void ContractNest::packAcross(const Groups& groups, V row) {
   Emitter e = emitter(lanes);
   overGroups(e, k_groups_, 0, groups, Index(0), [&](const Groups& at, const Index& k) {
     V line = space_.emitScalar(space_.scale(k, tiling_.rows));
-    Index first = space_.loop(row, m_extent_ - together + lanes, true);
+    Index first = space_.loop(row, rows_.extent - together + lanes, true);
     for (int64_t tile = 0; tile < tiling_.together; ++tile) {
-      Groups here = with(at, m_group_, space_.add(first, Index(tile * lanes)));
-      V x = operandAt(e, 1 - n_operand_, here);
+      Groups here = with(at, rows_.group, space_.add(first, Index(tile * lanes)));
+      V x = operandAt(e, rows_.operand, here);
       b_.store(m_scratch_, line, b_.widen(x, lanes), tile * m_pitch_);
     }
   });

@@ -24,31 +24,32 @@ double stepCost(const ContractSizes& s, int lanes, int64_t rows, int64_t vectors
   double panel_bytes = static_cast<double>(s.k * vectors * lanes * s.sum_bytes);
   double from_l2 = panel_bytes > 16e3 ? 1.8 * static_cast<double>(vectors) : 0;
   double tile = std::max({sums / 2, loads / 2, 4.0, from_l2}) + 0.05 * loads + 0.3;
-  double down = static_cast<double>(ceilDiv(s.m, rows));
-  double panels = static_cast<double>(ceilDiv(s.n, vectors * lanes));
+  double down = static_cast<double>(s.m_side.lines * ceilDiv(s.m, rows));
+  double panels = static_cast<double>(s.n_side.lines * ceilDiv(s.n, vectors * lanes));
   // Lines of the n side that are far apart are packed, or come one by one, which narrow panels do
-  // more often. What of a tile's inputs is padding is worked out once.
+  // more often.
   double far = down >= kWorthPacking ? kPackCycles * static_cast<double>(vectors * lanes) : 4;
   if (!isFar(s.n_side)) far = 0;
-  return panels * (down * tile + far) + (s.m_side.padded ? 2 * down : 0);
+  return panels * (down * tile + far);
 }
 
 // The m side lies along its rows, far from one k to the next, and is read several times.
 bool suitsAcross(const ContractSizes& s, const Machine& machine) {
   const ContractSide& m = s.m_side;
-  return m.own_stride == 1 && std::abs(m.sum_stride) * m.bytes >= 256 && s.m >= kAcrossRows &&
-         s.k >= 16 && s.n >= 4 * sumLanes(machine, s.sum_bytes);
+  bool far = m.own_stride == 1 && m.unit == 1 && std::abs(m.sum_stride) * m.bytes >= 256;
+  return far && s.m >= kAcrossRows && s.k >= 16 && s.n >= 4 * sumLanes(machine, s.sum_bytes);
 }
 
 void chooseTile(const ContractSizes& s, const Machine& machine, ContractTiling& t) {
   t.lanes = sumLanes(machine, s.sum_bytes);
   while (t.lanes > 1 && t.lanes / 2 >= s.n) t.lanes /= 2;
   int registers = machine.vector_bytes == 64 ? 28 : 14;  // for sums and the vectors of a step
-  int64_t row_step = t.across ? kAcrossRows : 1, most_rows = t.across ? kAcrossRows : kMostRows;
+  int64_t row_step = t.across ? kAcrossRows : s.m_side.unit;
+  int64_t most_rows = t.across ? kAcrossRows : kMostRows;
   double best = 1e300;
   int64_t most_vectors = std::min(kMostVectors, ceilDiv(s.n, t.lanes));
   for (int vectors = 1; vectors <= most_vectors; ++vectors)
-    for (int64_t rows = row_step; rows <= std::min(most_rows, s.m); ++rows) {
+    for (int64_t rows = row_step; rows <= std::min(most_rows, s.m); rows += row_step) {
       if ((rows + 1) * vectors > registers) break;
       double cost = stepCost(s, t.lanes, rows, vectors);
       if (cost >= best) continue;
@@ -62,10 +63,11 @@ void chooseTile(const ContractSizes& s, const Machine& machine, ContractTiling& 
 bool suitsAlong(const ContractSizes& s, const Machine& machine) {
   const ContractSide &m = s.m_side, &n = s.n_side;
   constexpr int64_t kFew = 8;
-  if (s.inner_k != s.k || s.k < 2 * sumLanes(machine, s.sum_bytes) || m.padded || n.padded)
-    return false;
-  bool few_columns = s.n <= kFew && s.m >= kFew && m.sum_stride == 1 && n.own_stride != 0;
-  bool few_rows = s.m <= kFew && n.sum_stride == 1 && n.own_stride != 1;
+  int64_t lanes = sumLanes(machine, s.sum_bytes);
+  if (m.unit != 1 || s.inner_k < lanes || s.k < 2 * lanes) return false;
+  bool few_columns =
+      s.columns() <= kFew && s.rows() >= kFew && m.sum_stride == 1 && n.own_stride != 0;
+  bool few_rows = s.rows() <= kFew && n.sum_stride == 1 && n.own_stride != 1;
   return few_columns || few_rows;
 }
 
@@ -83,28 +85,29 @@ void chooseAlong(const ContractSizes& s, const Machine& machine, ContractTiling&
 
 void choosePacking(const ContractSizes& s, ContractTiling& t) {
   const ContractSide &m = s.m_side, &n = s.n_side;
-  int64_t tiles = ceilDiv(s.m, t.rows), panels = ceilDiv(s.n, t.panel());
+  int64_t tiles = m.lines * ceilDiv(s.m, t.rows), panels = n.lines * ceilDiv(s.n, t.panel());
   bool contiguous = std::abs(n.own_stride) <= 1;
   bool worth = tiles >= kWorthPacking && ((isFar(n) && s.k >= 32) || n.converts);
-  t.pack_n = !contiguous || n.padded || worth;
+  t.pack_n = !contiguous || worth;
   // Larger squares take fewer shuffles, but far longer to compile.
-  bool turned = t.pack_n && !contiguous && n.sum_stride == 1 && !n.padded && s.inner_k >= 4;
+  bool turned = t.pack_n && !contiguous && n.sum_stride == 1 && s.inner_k >= 4;
   t.square = !turned ? 0 : t.lanes >= 8 && s.inner_k >= 8 ? 8 : t.lanes >= 4 ? 4 : 0;
   bool m_far = std::abs(m.sum_stride) * m.bytes >= 256 && s.k >= 16 && m.own_stride != 1;
-  t.pack_m = t.across || m.padded || (panels >= 2 && (m.converts || m_far));
+  t.pack_m = t.across || (panels >= 2 && (m.converts || m_far));
 }
 
 // Cycles of the whole product, apart from packing.
 double allCycles(const ContractSizes& s, const Machine& machine, const ContractTiling& t) {
-  double step = t.along_k ? static_cast<double>(s.m * s.n) / sumLanes(machine, s.sum_bytes)
-                          : stepCost(s, t.lanes, t.rows, t.vectors);
+  double step = stepCost(s, t.lanes, t.rows, t.vectors);
+  int lanes = sumLanes(machine, s.sum_bytes);
+  if (t.along_k) step = static_cast<double>(s.rows() * s.columns()) / lanes;
   return step * static_cast<double>(s.k * s.batches);
 }
 
 // Enough tasks to share out, none below some microseconds; cut where packing is repeated least.
 void chooseTasks(const ContractSizes& s, const Machine& machine, ContractTiling& t) {
   constexpr double kTaskCycles = 3e4, kMostTasks = 16;
-  int64_t tiles = ceilDiv(s.m, t.rows), panels = ceilDiv(s.n, t.panel());
+  int64_t tiles = s.m_side.lines * t.line_tiles, panels = s.n_side.lines * t.line_panels;
   double cycles = allCycles(s, machine, t), batches = static_cast<double>(s.batches);
   double wanted = std::clamp(cycles / kTaskCycles, 1.0, kMostTasks) / batches;
   int64_t fewest_columns = 1;
@@ -117,11 +120,12 @@ void chooseTasks(const ContractSizes& s, const Machine& machine, ContractTiling&
   double n_again = turned ? 0.5 : t.pack_n || isFar(s.n_side) ? kPackCycles : 0.05;
   double m_again = t.pack_m ? kPackCycles : 0.05;
   double best = 1e300;
-  for (int64_t columns = fewest_columns; columns <= panels; ++columns) {
+  int64_t most_columns = std::max(fewest_columns, static_cast<int64_t>(kMostTasks));
+  for (int64_t columns = fewest_columns; columns <= std::min(panels, most_columns); ++columns) {
     int64_t most = static_cast<int64_t>(std::ceil(wanted / static_cast<double>(columns)));
     for (int64_t rows = 1; rows <= std::clamp<int64_t>(most, 1, tiles); ++rows) {
-      double again = n_again * static_cast<double>(rows * s.n * s.k) +
-                     m_again * static_cast<double>(columns * s.m * s.k);
+      double again = n_again * static_cast<double>(rows * s.columns() * s.k) +
+                     m_again * static_cast<double>(columns * s.rows() * s.k);
       double missing = std::max(0.0, wanted - static_cast<double>(rows * columns));
       double cost = again + 0.1 * missing * cycles / (wanted * batches);
       if (cost >= best) continue;
@@ -132,11 +136,17 @@ void chooseTasks(const ContractSizes& s, const Machine& machine, ContractTiling&
   }
 }
 
+// The tiles and panels of each line.
+void cutLines(const ContractSizes& s, ContractTiling& t) {
+  constexpr int64_t kRowsTogether = 64;
+  if (t.across) t.together = std::clamp<int64_t>(kRowsTogether / t.rows, 1, s.m / t.rows);
+  t.line_tiles = ceilDiv(ceilDiv(s.m, t.rows), t.together) * t.together;
+  t.line_panels = ceilDiv(s.n, t.panel());
+}
+
 // The tiles and panels of each task.
 void shareOut(const ContractSizes& s, ContractTiling& t) {
-  constexpr int64_t kRowsTogether = 64;
-  int64_t tiles = ceilDiv(s.m, t.rows), panels = ceilDiv(s.n, t.panel());
-  if (t.across) t.together = std::clamp<int64_t>(kRowsTogether / t.rows, 1, s.m / t.rows);
+  int64_t tiles = s.m_side.lines * t.line_tiles, panels = s.n_side.lines * t.line_panels;
   t.tiles = ceilDiv(ceilDiv(tiles, t.row_tasks), t.together) * t.together;
   t.row_tasks = ceilDiv(tiles, t.tiles);
   t.panels = ceilDiv(panels, t.column_tasks);
@@ -158,6 +168,7 @@ ContractTiling chooseTiling(const ContractSizes& sizes, const Machine& machine) 
     chooseTile(sizes, machine, tiling);
     choosePacking(sizes, tiling);
   }
+  cutLines(sizes, tiling);
   chooseTasks(sizes, machine, tiling);
   shareOut(sizes, tiling);
   return tiling;

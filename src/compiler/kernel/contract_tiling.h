@@ -7,21 +7,26 @@
 namespace tercel::kernel {
 
 // One operand as the loops of a contraction see it: `own` is the dimension that only this operand
-// has (rows of the m side, columns of the n side), `sum` the innermost one of the sum.
+// has (rows of the m side, columns of the n side), in each of `lines`; `sum` the innermost one of
+// the sum.
 struct ContractSide {
+  int64_t lines = 1;  // so many times, each at another place
+  int64_t unit = 1;   // own_stride holds within so many; more are not cut
   int64_t own_stride = 0, sum_stride = 0;
   int64_t widest_sum_stride = 0;  // of all dimensions of the sum
   int64_t bytes = 4;              // of an element in memory
   bool converts = false;          // elements are held in another type
-  bool padded = false;            // reads outside of it are zero
 };
 
 struct ContractSizes {
-  int64_t m = 1, n = 1, k = 1;
+  int64_t m = 1, n = 1, k = 1;  // rows and columns of a line
   int64_t inner_k = 1;  // innermost dimension of the sum
   int64_t batches = 1;
   int64_t sum_bytes = 4;
   ContractSide m_side, n_side;
+
+  int64_t rows() const { return m_side.lines * m; }
+  int64_t columns() const { return n_side.lines * n; }
 };
 
 // A tile of rows x (vectors x lanes) sums lives in registers over the whole sum. Tiles at the end
@@ -36,6 +41,7 @@ struct ContractTiling {
   bool across = false;  // m side packed as [k][row] instead of [row][k],
   int64_t together = 1;  // so many tiles at once
   int square = 0;       // n side packed by turning squares of so many elements a side
+  int64_t line_tiles = 1, line_panels = 1;
   // Tasks: row_tasks x column_tasks of each batch, of so many tiles and panels.
   int64_t row_tasks = 1, column_tasks = 1;
   int64_t tiles = 1, panels = 1;

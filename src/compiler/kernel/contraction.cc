@@ -44,23 +44,7 @@ bool Contraction::simple() const {
     const auto& list = op_.ints(key);
     return std::all_of(list.begin(), list.end(), [&](int64_t x) { return x == value; });
   };
-  return all(AttrKey::lhs_dilation, 1);
-}
-
-bool Contraction::padded() const {
-  const auto& padding = op_.ints(AttrKey::padding);
-  return std::any_of(padding.begin(), padding.end(), [](int64_t p) { return p != 0; });
-}
-
-std::vector<std::pair<Index, int64_t>> Contraction::bounds(IndexSpace& space, const Indices& out,
-                                                           const Indices& k) const {
-  std::vector<std::pair<Index, int64_t>> list;
-  if (!padded()) return list;
-  Indices indices = lhs(space, out, k);
-  for (int64_t d : op_.ints(AttrKey::input_spatial_dimensions))
-    list.emplace_back(indices[static_cast<size_t>(d)],
-                      m_.shape(op_.operand(0)).dims[static_cast<size_t>(d)]);
-  return list;
+  return all(AttrKey::lhs_dilation, 1) && all(AttrKey::padding, 0);
 }
 
 Indices Contraction::lhs(IndexSpace& space, const Indices& out, const Indices& k) const {
@@ -89,13 +73,11 @@ Indices Contraction::lhs(IndexSpace& space, const Indices& out, const Indices& k
       inGroup(AttrKey::feature_group_count, k.back(), extents_.back());
   const auto& spatial = op_.ints(AttrKey::input_spatial_dimensions);
   const auto& spatial_out = op_.ints(AttrKey::output_spatial_dimensions);
-  const auto& padding = op_.ints(AttrKey::padding);
   for (size_t s = 0; s < spatial.size(); ++s)
-    indices[static_cast<size_t>(spatial[s])] = space.subtract(
+    indices[static_cast<size_t>(spatial[s])] =
         space.add(space.scale(out[static_cast<size_t>(spatial_out[s])],
                               attr(AttrKey::window_strides, s)),
-                  space.scale(k[s], attr(AttrKey::rhs_dilation, s))),
-        Index(padding.empty() ? 0 : padding[2 * s]));
+                  space.scale(k[s], attr(AttrKey::rhs_dilation, s)));
   return indices;
 }
 

@@ -10,12 +10,8 @@ class Contraction {
  public:
   Contraction(const ir::Module& module, const ir::Op& op);
 
-  // No input dilation.
+  // No padding and no input dilation.
   bool simple() const;
-  bool padded() const;
-  // Indices of the lhs that may be outside, each with its extent.
-  std::vector<std::pair<Index, int64_t>> bounds(IndexSpace& space, const Indices& out,
-                                                const Indices& k) const;
   const Dims& extents() const { return extents_; }  // of the sum
   Indices lhs(IndexSpace& space, const Indices& out, const Indices& k) const;
   Indices rhs(IndexSpace& space, const Indices& out, const Indices& k) const;

@@ -33,6 +33,12 @@ bool movesUnits(const Indices& indices, const Dims& dims, const Dims& to, Indice
 
 }  // namespace
 
+Guard firstLanes(Builder& b, int lanes, V count) {
+  Type ids{Scalar::i32, static_cast<uint16_t>(lanes)};
+  V limit = b.cast(Opcode::itrunc, count, Scalar::i32);
+  return {b.compare(Opcode::icmp, Predicate::slt, b.laneIds(ids), limit), {}};
+}
+
 void Emitter::bindMemory(ir::Value v, BufferId buffer, int64_t offset) {
   Binding binding;
   binding.buffer = buffer;

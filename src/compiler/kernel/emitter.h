@@ -20,6 +20,8 @@ struct Guard {
   V lanes;   // vector of i1, or invalid: all
   V scalar;  // i1, or invalid: true
 };
+// Lanes [0, count); count is an i64.
+Guard firstLanes(Builder& builder, int lanes, V count);
 
 // A load or store as the nest's planner needs to know it.
 struct Access {

@@ -4,11 +4,6 @@
 
 namespace tercel::kernel {
 
-Guard firstLanes(Builder& b, int lanes, int64_t count) {
-  Type ids{Scalar::i32, static_cast<uint16_t>(lanes)};
-  return {b.compare(Opcode::icmp, Predicate::slt, b.laneIds(ids), b.integer(ids, count)), {}};
-}
-
 std::vector<Elem> elemLoop(Emitter& e, int64_t lo, int64_t hi, int64_t step,
                            std::vector<Elem> carried, const Step& body) {
   if (lo >= hi) return carried;
@@ -137,7 +132,7 @@ void LanePlan::columnBlock(const std::vector<Index>& groups, V at, int width, in
   std::vector<Position> positions;
   for (int w = 0; w < width; ++w) {
     Position p{vectorIndex(at, w * lanes_), {}};
-    if ((w + 1) * lanes_ > count) p.guard = firstLanes(b_, lanes_, count - w * lanes_);
+    if ((w + 1) * lanes_ > count) p.guard = firstLanes(b_, lanes_, b_.index(count - w * lanes_));
     positions.push_back(p);
   }
   body(e, groups, positions);

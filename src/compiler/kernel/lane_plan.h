@@ -14,9 +14,6 @@ struct Position {
   Guard guard;
 };
 
-// Lanes [0, count) of a vector.
-Guard firstLanes(Builder& builder, int lanes, int64_t count);
-
 // `body` at lo, lo + step ... below hi, with carried elements, in a scope of its own.
 using Step = std::function<std::vector<Elem>(V, std::vector<Elem>)>;
 std::vector<Elem> elemLoop(Emitter& e, int64_t lo, int64_t hi, int64_t step,

@@ -156,6 +156,17 @@ void KernelLowering::forTasks(int64_t count, const std::function<void(V)>& body)
   builder.forLoop(builder.taskBegin(), builder.taskEnd(), 1, body);
 }
 
+void storeOutputs(Lowering& low, Emitter& e, std::span<const int64_t> domain, const Indices& at) {
+  Index linear = e.space().linear(at, domain);
+  std::vector<Elem> values;
+  for (ir::Value v : low.cluster.outputs) {
+    const Dims& own = low.module.shape(v).dims;
+    bool same = std::ranges::equal(own, domain);
+    values.push_back(e.at(v, same ? at : e.space().delinear(linear, own)));
+  }
+  for (size_t o = 0; o < values.size(); ++o) low.storeOutput(e, o, linear, values[o]);
+}
+
 size_t inputOf(const Cluster& cluster, ir::Value v) {
   auto at = std::find(cluster.inputs.begin(), cluster.inputs.end(), v);
   TERCEL_CHECK(at != cluster.inputs.end(), "value %", v.index, " is no input of the cluster");

@@ -50,6 +50,10 @@ class KernelLowering : public KernelHolder, public Lowering {
   BufferId numbers_ = 0;
 };
 
+// Evaluates all outputs at the indices of a domain whose elements they have, in its order, then
+// stores them.
+void storeOutputs(Lowering& low, Emitter& e, std::span<const int64_t> domain, const Indices& at);
+
 // The input that is `v`.
 size_t inputOf(const Cluster& cluster, ir::Value v);
 

@@ -26,10 +26,11 @@ bool ContractNest::suits() {
   plan_ = planLoops(low_, domain_, [&](Emitter& e, const Indices& i) { probeAll(e, i); }, classes);
   if (!classify()) return false;
   tiling_ = chooseTiling(sizes(), low_.machine);
-  bool contiguous = tiling_.along_k || std::abs(strideOf(n_operand_, n_group_)) <= 1;
-  bool packed_once = m_extent_ < 4 && m_extent_ <= tiling_.rows;
+  bool contiguous = tiling_.along_k || std::abs(strideOf(columns_.operand, columns_.group)) <= 1;
+  int64_t rows = rows_.lines() * rows_.extent;
+  bool packed_once = rows < 4 && rows <= tiling_.rows;
   if (!contiguous && packed_once) return false;  // little to gain
-  return k_ >= 2 || m_extent_ >= 2;
+  return k_ >= 2 || rows >= 2;
 }
 
 void ContractNest::probeAll(Emitter& e, const Indices& domain) {
@@ -45,7 +46,7 @@ void ContractNest::probeAll(Emitter& e, const Indices& domain) {
       access_[operand] = operand == 0 ? kNone : access_[0];
   }
   e.bindElem(op_.result(), {e.builder().opaque({sum_, 1}), {}});
-  storeOutputs(e, out);
+  storeOutputs(low_, e, m_.shape(op_.result()).dims, out);
 }
 
 int64_t ContractNest::strideOf(size_t operand, size_t group) const {
@@ -56,53 +57,75 @@ int64_t ContractNest::strideOf(size_t operand, size_t group) const {
 bool ContractNest::classify() {
   for (size_t access : access_)
     if (access != kNone && plan_.strides[access].empty()) return false;
-  n_group_ = kNone;
   for (size_t g = 0; g < plan_.groups.size(); ++g) {
     bool summed = plan_.loops[plan_.groups[g][0]].dim >= rank_;
     if (summed) k_groups_.push_back(g);
-    (summed ? k_ : n_) *= summed ? extent(g) : 1;
-    if (!summed) n_group_ = g;
+    if (summed) k_ *= extent(g);
+    if (!summed) columns_.group = g;
   }
-  if (n_group_ == kNone) return false;
-  bool on_rhs = strideOf(1, n_group_) != 0, on_lhs = strideOf(0, n_group_) != 0;
+  if (columns_.group == kNone) return false;
+  bool on_rhs = strideOf(1, columns_.group) != 0, on_lhs = strideOf(0, columns_.group) != 0;
   if (on_rhs && on_lhs) return false;
-  n_operand_ = on_lhs ? 0 : 1;
-  for (size_t g = 0; g < n_group_; ++g) {
-    bool rows = strideOf(n_operand_, g) == 0;
-    bool better = m_group_ == kNone || extent(g) >= std::min<int64_t>(extent(m_group_), 8);
-    if (rows && better) m_group_ = g;
+  columns_.operand = on_lhs ? 0 : 1;
+  rows_.operand = 1 - columns_.operand;
+  for (size_t g = 0; g < columns_.group; ++g) {
+    bool rows = strideOf(columns_.operand, g) == 0;
+    bool better = rows_.group == kNone || extent(g) >= std::min<int64_t>(extent(rows_.group), 8);
+    if (rows && better) rows_.group = g;
   }
-  for (size_t g = 0; g < n_group_; ++g) {
-    if (g == m_group_) continue;
-    task_groups_.push_back(g);
-    task_extents_.push_back(extent(g));
-  }
-  n_ = extent(n_group_);
-  m_extent_ = extent(m_group_);
+  for (size_t g = 0; g < columns_.group; ++g)
+    if (g != rows_.group) addOuter(g);
+  columns_.extent = extent(columns_.group);
+  rows_.extent = extent(rows_.group);
+  joinShortLines();
   return true;
 }
 
-ContractSide ContractNest::side(size_t operand, size_t own_group) const {
-  DType dtype = m_.shape(op_.operand(operand)).dtype;
-  ContractSide side{.own_stride = strideOf(operand, own_group),
+void ContractNest::addOuter(size_t group) {
+  bool in_rows = strideOf(rows_.operand, group) != 0;
+  bool in_columns = strideOf(columns_.operand, group) != 0;
+  bool known = access_[0] != kNone && access_[1] != kNone && in_rows != in_columns;
+  Axis* axis = !known ? nullptr : in_rows ? &rows_ : &columns_;
+  (axis ? axis->outer : task_groups_).push_back(group);
+  (axis ? axis->outer_extents : task_extents_).push_back(extent(group));
+}
+
+// Rows of short lines are numbered through, so that a tile takes several whole lines.
+void ContractNest::joinShortLines() {
+  constexpr int64_t kShort = 7;
+  while (rows_.extent <= kShort && !rows_.outer.empty()) {
+    std::vector<size_t>&loops = plan_.groups[rows_.group], &more = plan_.groups[rows_.outer.back()];
+    loops.insert(loops.begin(), more.begin(), more.end());
+    more.clear();
+    rows_.outer.pop_back();
+    rows_.outer_extents.pop_back();
+    rows_.unit = rows_.extent;
+    rows_.extent = extent(rows_.group);
+  }
+}
+
+ContractSide ContractNest::side(const Axis& axis) const {
+  DType dtype = m_.shape(op_.operand(axis.operand)).dtype;
+  ContractSide side{.lines = axis.lines(),
+                    .unit = axis.unit,
+                    .own_stride = strideOf(axis.operand, axis.group),
                     .bytes = static_cast<int64_t>(byteSize(dtype)),
-                    .converts = computedScalar(dtype) != storedScalar(dtype),
-                    .padded = operand == 0 && contraction_.padded()};
-  side.sum_stride = strideOf(operand, innerSum());
+                    .converts = computedScalar(dtype) != storedScalar(dtype)};
+  side.sum_stride = strideOf(axis.operand, innerSum());
   for (size_t g : k_groups_)
-    side.widest_sum_stride = std::max(side.widest_sum_stride, std::abs(strideOf(operand, g)));
+    side.widest_sum_stride = std::max(side.widest_sum_stride, std::abs(strideOf(axis.operand, g)));
   return side;
 }
 
 ContractSizes ContractNest::sizes() const {
-  return {.m = m_extent_,
-          .n = n_,
+  return {.m = rows_.extent,
+          .n = columns_.extent,
           .k = k_,
           .inner_k = extent(innerSum()),
           .batches = elementCount(task_extents_),
           .sum_bytes = byteSize(sum_),
-          .m_side = side(1 - n_operand_, m_group_),
-          .n_side = side(n_operand_, n_group_)};
+          .m_side = side(rows_),
+          .n_side = side(columns_)};
 }
 
 void ContractNest::run() {
@@ -138,20 +161,31 @@ void ContractNest::addScratch() {
   if (staged_) tile_scratch_ = b_.addScratch(sum_, t.rows * t.panel());
 }
 
-// Where the tile or panel of this number starts: the last one is moved back, so that it is whole.
+// Where the tile or panel of this number starts: a line's last one is moved back, so that it is
+// whole.
 V ContractNest::startOf(V index, int64_t size, int64_t whole) {
   if (whole <= size) return b_.index(0);
   V start = b_.imul(index, b_.index(size));
   return whole % size == 0 ? start : b_.binary(Opcode::smin, start, b_.index(whole - size));
 }
 
-ContractNest::Groups ContractNest::taskGroups(const Indices& outer) {
-  Groups groups(plan_.groups.size());
-  for (size_t i = 0; i < task_groups_.size(); ++i)
-    groups[task_groups_[i]] = outer[i].isConstant()
-                                  ? outer[i]
-                                  : space_.loop(space_.emitScalar(outer[i]), task_extents_[i]);
+// The groups of the list at a linear index.
+ContractNest::Groups ContractNest::with(Groups groups, const std::vector<size_t>& list,
+                                        const Dims& extents, const Index& linear) {
+  Indices each = space_.delinear(linear, extents);
+  for (size_t i = 0; i < list.size(); ++i)
+    groups[list[i]] =
+        each[i].isConstant() ? each[i] : space_.loop(space_.emitScalar(each[i]), extents[i]);
   return groups;
+}
+
+// The line and the place in it of a tile or panel.
+std::pair<ContractNest::Groups, V> ContractNest::onLine(const Axis& axis, const Groups& groups,
+                                                        V number, int64_t per_line) {
+  if (axis.lines() == 1) return {groups, number};
+  Index at = space_.loop(number, axis.lines() * per_line);
+  return {with(groups, axis.outer, axis.outer_extents, space_.quotient(at, per_line)),
+          space_.emitScalar(space_.remainder(at, per_line))};
 }
 
 void ContractNest::emitTask(V task) {
@@ -161,49 +195,50 @@ void ContractNest::emitTask(V task) {
   Index rows = space_.remainder(rest, t.row_tasks);
   rest = space_.quotient(rest, t.row_tasks);
   Index columns = space_.remainder(rest, t.column_tasks);
-  Groups groups = taskGroups(space_.delinear(space_.quotient(rest, t.column_tasks), task_extents_));
+  Groups groups(plan_.groups.size());
+  groups = with(groups, task_groups_, task_extents_, space_.quotient(rest, t.column_tasks));
   auto bounds = [&](const Index& part, int64_t parts, int64_t size, int64_t whole) {
     if (parts == 1) return std::pair(b_.index(0), b_.index(whole));
     V first = b_.imul(space_.emitScalar(part), b_.index(size));
     V end = b_.binary(Opcode::smin, b_.iadd(first, b_.index(size)), b_.index(whole));
     return std::pair(first, end);
   };
-  int64_t all_panels = (n_ + t.panel() - 1) / t.panel();
-  int64_t all_tiles = (m_extent_ + t.rows - 1) / t.rows;
-  auto [first, last] = bounds(columns, t.column_tasks, t.panels, all_panels);
-  auto [tile_first, tile_last] = bounds(rows, t.row_tasks, t.tiles, all_tiles);
+  auto [first, last] = bounds(columns, t.column_tasks, t.panels, columns_.lines() * t.line_panels);
+  auto [tile_first, tile_last] =
+      bounds(rows, t.row_tasks, t.tiles, rows_.lines() * t.line_tiles);
   if (t.pack_n) packN(groups, first, last);
-  if (t.across) return emitAcross(groups, tile_first, tile_last, first, last);
-  b_.forLoop(tile_first, tile_last, 1, [&](V tile) {
-    V row = startOf(tile, t.rows, m_extent_);
-    if (t.pack_m) packM(groups, row);
-    emitPanels(groups, row, b_.index(0), first, last);
+  b_.forLoop(tile_first, tile_last, t.together, [&](V tile) {
+    auto [here, in_line] = onLine(rows_, groups, tile, t.line_tiles);
+    emitTiles(here, in_line, first, last);
   });
 }
 
-// Tiles packed together start at one row, which for the last ones is moved back. No task but the
-// last one ends within.
-void ContractNest::emitAcross(const Groups& groups, V tile_first, V tile_last, V first, V last) {
+// The tiles that are packed together from a number of a line on, with each of the task's panels.
+// Those start at one row, which for the last ones is moved back.
+void ContractNest::emitTiles(const Groups& groups, V tile, V first, V last) {
+  if (!tiling_.across) {
+    V row = startOf(tile, tiling_.rows / rows_.unit, rows_.extent / rows_.unit);
+    if (tiling_.pack_m) packM(groups, row);
+    return emitPanels(groups, row, b_.index(0), first, last);
+  }
   V rows = b_.index(tiling_.rows);
-  int64_t together = tiling_.together * tiling_.rows;
-  b_.forLoop(tile_first, tile_last, tiling_.together, [&](V tile) {
-    V wanted = b_.imul(tile, rows);
-    V row = b_.binary(Opcode::smin, wanted, b_.index(m_extent_ - together));
-    packAcross(groups, row);
-    V begin = b_.binary(Opcode::udiv, b_.isub(wanted, row), rows);
-    V left = b_.iadd(begin, b_.isub(tile_last, tile));
-    V end = b_.binary(Opcode::smin, left, b_.index(tiling_.together));
-    b_.forLoop(begin, end, 1, [&](V each) {
-      V slot = b_.imul(each, b_.index(m_pitch_));
-      emitPanels(groups, b_.iadd(row, b_.imul(each, rows)), slot, first, last);
-    });
+  V wanted = b_.imul(tile, rows);
+  V row = b_.binary(Opcode::smin, wanted,
+                    b_.index(rows_.extent - tiling_.together * tiling_.rows));
+  packAcross(groups, row);
+  V begin = b_.binary(Opcode::udiv, b_.isub(wanted, row), rows);
+  b_.forLoop(begin, b_.index(tiling_.together), 1, [&](V each) {
+    V slot = b_.imul(each, b_.index(m_pitch_));
+    emitPanels(groups, b_.iadd(row, b_.imul(each, rows)), slot, first, last);
   });
 }
 
 // The tile at a row with each of the task's panels.
 void ContractNest::emitPanels(const Groups& groups, V row, V m_slot, V first, V last) {
   b_.forLoop(first, last, 1, [&](V panel) {
-    emitTile({groups, row, m_slot, startOf(panel, tiling_.panel(), n_), b_.isub(panel, first)});
+    auto [here, in_line] = onLine(columns_, groups, panel, tiling_.line_panels);
+    V column = startOf(in_line, tiling_.panel(), columns_.extent);
+    emitTile({here, row, m_slot, column, b_.isub(panel, first)});
   });
 }
 

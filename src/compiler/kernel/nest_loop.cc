@@ -6,18 +6,10 @@
 namespace tercel::kernel {
 
 Status lowerLoop(Lowering& low) {
-  const ir::Module& m = low.module;
-  const Cluster& cluster = low.cluster;
   if (lowerTransposed(low)) return Status();
-  const Dims& dims = m.shape(cluster.outputs[0]).dims;
-  emitElementLoops(low, dims, [&](Emitter& e, const Indices& domain) {
-    Index linear = e.space().linear(domain, dims);
-    std::vector<Elem> values;
-    for (ir::Value v : cluster.outputs) {
-      const Dims& own = m.shape(v).dims;
-      values.push_back(e.at(v, own == dims ? domain : e.space().delinear(linear, own)));
-    }
-    for (size_t i = 0; i < values.size(); ++i) low.storeOutput(e, i, linear, values[i]);
+  const Dims& dims = low.module.shape(low.cluster.outputs[0]).dims;
+  emitElementLoops(low, dims, [&](Emitter& e, const Indices& at) {
+    storeOutputs(low, e, dims, at);
   });
   return Status();
 }

@@ -247,9 +247,7 @@ class RegionNest {
     b_.forLoop(b_.index(0), b_.index(whole), lanes,
                [&](V i) { b_.store(to, i, b_.load(from, i, lanes)); });
     if (whole == elements) return;
-    Type ids{Scalar::i32, static_cast<uint16_t>(lanes)};
-    V mask = b_.compare(Opcode::icmp, Predicate::slt, b_.laneIds(ids),
-                        b_.integer(ids, elements - whole));
+    V mask = firstLanes(b_, lanes, b_.index(elements - whole)).lanes;
     b_.storeMasked(to, b_.index(whole), b_.loadMasked(from, b_.index(whole), mask), mask);
   }
 

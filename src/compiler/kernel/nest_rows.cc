@@ -241,7 +241,7 @@ class RowsNest {
       return values;
     });
     if (vectors < extent)
-      visitAt(b_.index(vectors), 0, firstLanes(b_, plan_.lanes(), extent - vectors), now);
+      visitAt(b_.index(vectors), 0, firstLanes(b_, plan_.lanes(), b_.index(extent - vectors)), now);
     return now;
   }
 

@@ -150,7 +150,7 @@ class ScanNest {
   std::vector<Elem> vectorStep(Emitter& e, std::vector<Index> groups, V place, int64_t count,
                                const std::vector<Elem>& before) {
     if (!plan_.empty()) groups[plan_.vector()] = plan_.vectorIndex(place);
-    Guard guard = count < plan_.lanes() ? firstLanes(b_, plan_.lanes(), count) : Guard{};
+    Guard guard = count < plan_.lanes() ? firstLanes(b_, plan_.lanes(), b_.index(count)) : Guard{};
     return e.guarded(guard, [&] {
       Indices at = plan_.domainAt(groups);
       std::vector<Elem> sums = scanLanes(e, widened(operands(e, at)), count);

@@ -119,11 +119,7 @@ class ScatterNest {
       }
       b_.forLoop(lo, hi, lanes_, [&](V i) {
         Guard guard;
-        if (inner_ % lanes_) {
-          Type ids{Scalar::i32, static_cast<uint16_t>(lanes_)};
-          V left = b_.cast(Opcode::itrunc, b_.isub(b_.index(inner_), i), Scalar::i32);
-          guard.lanes = b_.compare(Opcode::icmp, Predicate::slt, b_.laneIds(ids), left);
-        }
+        if (inner_ % lanes_) guard = firstLanes(b_, lanes_, b_.isub(b_.index(inner_), i));
         Indices all = window;
         all.push_back(space_.loop(i, inner_, lanes_ > 1));
         apply(e, at, all, start, window_of, guard);

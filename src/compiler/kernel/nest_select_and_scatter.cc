@@ -59,11 +59,8 @@ class SelectAndScatterNest {
       }
       value = b_.imul(value, b_.index(lanes_));
       plain[d] = space_.loop(value, dims_[d], true);
-      if (dims_[d] % lanes_) {
-        Type ids{Scalar::i32, static_cast<uint16_t>(lanes_)};
-        V left = b_.cast(Opcode::itrunc, b_.isub(b_.index(dims_[d]), value), Scalar::i32);
-        guard.lanes = b_.compare(Opcode::icmp, Predicate::slt, b_.laneIds(ids), left);
-      }
+      if (dims_[d] % lanes_)
+        guard = firstLanes(b_, lanes_, b_.isub(b_.index(dims_[d]), value));
     }
     e.guarded(guard, [&] {
       DType dtype = m_.shape(op_.result()).dtype;

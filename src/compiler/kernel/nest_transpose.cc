@@ -272,11 +272,7 @@ class TransposeNest {
     auto held = [&](size_t part) { return fromHeld(b_.load(scratch_[part], place, lanes_)); };
     e.bindElem(transpose_, {held(0), scratch_.size() > 1 ? held(1) : V{}});
     Guard guard;
-    if (count.valid()) {
-      Type ids{Scalar::i32, static_cast<uint16_t>(lanes_)};
-      guard.lanes = b_.compare(Opcode::icmp, Predicate::slt, b_.laneIds(ids),
-                               b_.cast(Opcode::itrunc, count, Scalar::i32));
-    }
+    if (count.valid()) guard = firstLanes(b_, lanes_, count);
     e.streaming = streaming_;
     Indices domain = domainAt(groups, in_index, space_.loop(at, out_.extent, true));
     e.guarded(guard, [&] {

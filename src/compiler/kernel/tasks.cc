@@ -125,12 +125,9 @@ class ElementLoops {
   }
 
   void emitTail(const std::vector<Index>& groups, V at, V count, int64_t extent) {
-    Type ids{Scalar::i32, static_cast<uint16_t>(lanes_)};
-    V limit = b_.cast(Opcode::itrunc, count, Scalar::i32);
-    V mask = b_.compare(Opcode::icmp, Predicate::slt, b_.laneIds(ids), limit);
     std::vector<Index> all = groups;
     all.push_back(space_.loop(at, extent, true));
-    emitBody(all, Guard{mask, {}});
+    emitBody(all, firstLanes(b_, lanes_, count));
   }
 
   void emitBody(const std::vector<Index>& groups, Guard guard) {

@@ -3,6 +3,7 @@
 // become those of another by way of their parts.
 #include <algorithm>
 
+#include "compiler/passes/expand_convolution.h"
 #include "compiler/passes/expand_random.h"
 #include "compiler/passes/expand_reduce.h"
 #include "compiler/passes/expand_window.h"
@@ -30,7 +31,7 @@ class Expand : public Rewriter {
       case OpKind::bitcast_convert_:
         return regroupParts(id);
       case OpKind::convolution_:
-        return orderOperands(id);
+        return orderConvolution(*this, id);
       case OpKind::dot_general_:
         return rowProduct(id);
       case OpKind::reduce_:
@@ -84,69 +85,6 @@ class Expand : public Rewriter {
                 {{AttrKey::dimension, parts.rank() - 1}});
   }
 
-  // A convolution's tiles read its input without asking for bounds, and its kernel along the output
-  // features where those are the output's innermost dimension: both are put in order beforehand.
-  bool orderOperands(OpId id) {
-    const Op o = op(id);
-    if (o.integer(AttrKey::feature_group_count) > 1 || o.integer(AttrKey::batch_group_count) > 1 ||
-        shape(o.result()).elements() == 0 || shape(o.operand(0)).elements() == 0)
-      return false;
-    ir::Attrs attrs = o.attrs;
-    Value input = padded(o, attrs), kernel = turned(o, attrs);
-    if (input == o.operand(0) && kernel == o.operand(1)) return false;
-    replace(o.result(), emit(OpKind::convolution_, {input, kernel}, shape(o.result()), attrs));
-    return true;
-  }
-
-  // The input with its padding and dilation written out.
-  Value padded(const Op& o, ir::Attrs& attrs) {
-    const Ints padding = o.ints(AttrKey::padding), dilation = o.ints(AttrKey::lhs_dilation);
-    const Ints spatial = o.ints(AttrKey::input_spatial_dimensions);
-    if (std::ranges::all_of(dilation, [](int64_t d) { return d == 1; }) &&
-        std::ranges::all_of(padding, [](int64_t p) { return p == 0; }))
-      return o.operand(0);
-    Shape whole = shape(o.operand(0));
-    Ints low(whole.dims.size(), 0), high = low, gap = low;
-    for (size_t s = 0; s < spatial.size(); ++s) {
-      size_t d = static_cast<size_t>(spatial[s]);
-      low[d] = padding.empty() ? 0 : padding[2 * s];
-      high[d] = padding.empty() ? 0 : padding[2 * s + 1];
-      gap[d] = dilation.empty() ? 0 : dilation[s] - 1;
-      whole.dims[d] += (whole.dims[d] - 1) * gap[d] + low[d] + high[d];
-      if (whole.dims[d] <= 0) return o.operand(0);
-    }
-    for (auto& [key, attr] : attrs) {
-      if (key == AttrKey::padding) attr = Ints(2 * spatial.size(), 0);
-      if (key == AttrKey::lhs_dilation) attr = Ints(spatial.size(), 1);
-    }
-    return emit(OpKind::pad_, {o.operand(0), splat({whole.dtype, {}}, 0)}, whole,
-                {{AttrKey::edge_padding_low, low},
-                 {AttrKey::edge_padding_high, high},
-                 {AttrKey::interior_padding, gap}});
-  }
-
-  Value turned(const Op& o, ir::Attrs& attrs) {
-    int64_t last = static_cast<int64_t>(shape(o.result()).dims.size()) - 1;
-    int64_t features = o.integer(AttrKey::kernel_output_feature_dimension);
-    if (o.integer(AttrKey::output_feature_dimension) != last || features == last)
-      return o.operand(1);
-    Ints permutation;
-    for (int64_t d = 0; d <= last; ++d)
-      if (d != features) permutation.push_back(d);
-    permutation.push_back(features);
-    auto moved = [&](int64_t d) { return d == features ? last : d - (d > features ? 1 : 0); };
-    for (auto& [key, attr] : attrs) {
-      if (key == AttrKey::kernel_output_feature_dimension) attr = last;
-      if (key == AttrKey::kernel_input_feature_dimension)
-        attr = moved(o.integer(AttrKey::kernel_input_feature_dimension));
-      if (key != AttrKey::kernel_spatial_dimensions) continue;
-      Ints spatial = o.ints(AttrKey::kernel_spatial_dimensions);
-      for (int64_t& d : spatial) d = moved(d);
-      attr = spatial;
-    }
-    return transpose(o.operand(1), permutation);
-  }
-
   struct Side {
     Value value;
     Ints batch, summed;
@@ -161,7 +99,8 @@ class Expand : public Rewriter {
   };
 
   // matrix [batch..., m..., k] times vector [batch..., k], the sum's elements being neighbours in
-  // memory: multiplied and added along the row.
+  // memory: multiplied and added along the row, where there is but one or the matrix is computed
+  // there, as products compute no operands.
   bool rowProduct(OpId id) {
     const Op o = op(id);
     Side lhs{o.operand(0), o.ints(AttrKey::lhs_batching_dimensions),
@@ -177,7 +116,9 @@ class Expand : public Rewriter {
     if (isComplex(out.dtype) || isPred(out.dtype) || m.elements() == 0) return false;
     if (matrix.summed.size() != 1 || matrix.summed[0] != m.rank() - 1 || m.dims.back() < 32)
       return false;
-    if (freeElements(matrix) < 4 && freeElements(matrix) != 1) return false;
+    const Op* maker = def(matrix.value);
+    bool computed = maker && ir::isElementwise(maker->kind) && freeElements(matrix) >= 4;
+    if (freeElements(matrix) != 1 && !computed) return false;
     DType wide = out.dtype == DType::f16 || out.dtype == DType::bf16 ? DType::f32 : out.dtype;
     Value product = binary(OpKind::multiply_, convert(matrix.value, wide),
                            spread(vector, matrix, convert(vector.value, wide), wide));

@@ -7,27 +7,16 @@
 
 namespace tercel::passes {
 using namespace ir;
-namespace {
 
-struct Layout {
-  AttrKey batch_or_input, feature_or_output, spatial;
-};
-constexpr Layout kInput{AttrKey::input_batch_dimension, AttrKey::input_feature_dimension,
-                        AttrKey::input_spatial_dimensions};
-constexpr Layout kKernel{AttrKey::kernel_input_feature_dimension,
-                         AttrKey::kernel_output_feature_dimension,
-                         AttrKey::kernel_spatial_dimensions};
-constexpr Layout kOutput{AttrKey::output_batch_dimension, AttrKey::output_feature_dimension,
-                         AttrKey::output_spatial_dimensions};
-
-// Dimension d becomes to[d]. An attribute left out reads as 0.
-void renameDims(Op& convolution, const Layout& layout, const Ints& to) {
-  for (AttrKey key : {layout.batch_or_input, layout.feature_or_output})
+void renameDims(Op& convolution, const ConvolutionDims& dims, const Ints& to) {
+  for (AttrKey key : {dims.batch_or_input, dims.feature_or_output})
     convolution.set(key, to[convolution.integer(key)]);
   Ints spatial;
-  for (int64_t d : convolution.ints(layout.spatial)) spatial.push_back(to[d]);
-  convolution.set(layout.spatial, spatial);
+  for (int64_t d : convolution.ints(dims.spatial)) spatial.push_back(to[d]);
+  convolution.set(dims.spatial, spatial);
 }
+
+namespace {
 
 // The dimensions of 1 first, then the others as they come.
 Ints unitsFirst(const Dims& dims) {

@@ -83,7 +83,7 @@ class Fusion {
   void copyIntoUsers(uint32_t p, const std::vector<UsesIn>& uses) {
     bool needs_memory = false;
     for (const UsesIn& in : uses) {
-      if (groups_[in.group].alone || keptApart(p, in.group) || isTurnedKernel(p, in) ||
+      if (groups_[in.group].alone || keptApart(p, in.group) || isTurnedForConvolution(p, in) ||
           isUpdated(p, in)) {
         needs_memory = true;
       } else {
@@ -175,15 +175,16 @@ class Fusion {
                                   return rereadsOperands(m_, op(u)) &&
                                          !isFreeMovement(op(p).kind);
                                 }) &&
-           !isTurnedKernel(p, in) && !isUpdated(p, in);
+           !isTurnedForConvolution(p, in) && !isUpdated(p, in);
   }
 
-  // Each task of a convolution reads the whole kernel: what turns it is done once, before.
-  bool isTurnedKernel(uint32_t p, const UsesIn& in) const {
+  // Tasks of a convolution read the whole kernel, and the image in vectors of features: what turns
+  // these is done once, before.
+  bool isTurnedForConvolution(uint32_t p, const UsesIn& in) const {
     OpKind kind = op(p).kind;
     if (kind != OpKind::transpose_ && kind != OpKind::reverse_) return false;
     return std::ranges::any_of(in.users, [&](uint32_t u) {
-      return op(u).kind == OpKind::convolution_ && isMadeAt(p, op(u).operand(1));
+      return op(u).kind == OpKind::convolution_;
     });
   }
 

@@ -1,0 +1,81 @@
+"""Convolutions of all shapes: lines of outputs that tiles and tasks go over."""
+
+import jax
+import numpy as np
+import pytest
+
+SPACES = {1: "W", 2: "HW", 3: "DHW"}
+
+
+def shape_of(seed):
+    rng = np.random.default_rng(seed)
+    dimensions = int(rng.integers(1, 4))
+    largest = {1: 70, 2: 19, 3: 8}[dimensions]
+    return {
+        "spatial": [int(rng.integers(3, largest)) for _ in range(dimensions)],
+        "window": [int(rng.integers(1, 4)) for _ in range(dimensions)],
+        "strides": [int(rng.integers(1, 3)) for _ in range(dimensions)],
+        "dilation": [int(rng.integers(1, 3)) for _ in range(dimensions)],
+        "batch": int(rng.integers(1, 5)),
+        "channels": int(2 ** rng.uniform(0, 6)),
+        "features": int(2 ** rng.uniform(0, 6)),
+        "padding": "SAME" if rng.integers(2) else "VALID",
+    }
+
+
+def convolution(rng, first, shape):
+    """A convolution with its image and kernel; first: whether channels come before space."""
+    space = SPACES[len(shape["spatial"])]
+    image = f"NC{space}" if first else f"N{space}C"
+    kernel = f"OI{space}" if first else f"{space}IO"
+    sizes = dict(zip(space, shape["spatial"]), N=shape["batch"], C=shape["channels"])
+    window = dict(zip(space, shape["window"]), I=shape["channels"], O=shape["features"])
+    padding = shape["padding"]
+    if any(s <= (w - 1) * d for s, w, d in zip(*(shape[k] for k in ("spatial", "window", "dilation")))):
+        padding = "SAME"
+
+    def convolve(x, w):
+        return jax.lax.conv_general_dilated(
+            x, w, shape["strides"], padding, rhs_dilation=shape["dilation"],
+            dimension_numbers=(image, kernel, image))
+
+    def normal(layout, extents):
+        return rng.normal(size=[extents[d] for d in layout]).astype(np.float32)
+
+    return convolve, normal(image, sizes), normal(kernel, window)
+
+
+@pytest.mark.parametrize("first", [False, True])
+@pytest.mark.parametrize("seed", range(8))
+def test_random_shapes_and_their_gradients(agree, rng, first, seed):
+    convolve, x, w = convolution(rng, first, shape_of(seed))
+
+    def loss(x, w):
+        y = convolve(x, w)
+        return (y * y).mean(), y
+
+    agree(jax.value_and_grad(loss, (0, 1), has_aux=True), x, w, scale=10)
+
+
+@pytest.mark.parametrize("first", [False, True])
+@pytest.mark.parametrize("size, channels, features", [(7, 96, 80), (14, 40, 70), (5, 130, 33),
+                                                      (2, 64, 64), (1, 128, 96)])
+def test_small_images_with_many_channels(agree, rng, first, size, channels, features):
+    shape = {"spatial": [size, size], "window": [3, 3], "strides": [1, 1], "dilation": [1, 1],
+             "batch": 3, "channels": channels, "features": features, "padding": "SAME"}
+    convolve, x, w = convolution(rng, first, shape)
+    agree(lambda x, w: jax.nn.relu(convolve(x, w) / channels + 0.5), x, w, scale=10)
+    agree(jax.grad(lambda x, w: (convolve(x, w) ** 2).mean(), (0, 1)), x, w, scale=10)
+
+
+@pytest.mark.parametrize("first", [False, True])
+def test_nan_reaches_the_outputs_whose_windows_hold_it(tercel, rng, first):
+    shape = {"spatial": [14, 14], "window": [3, 3], "strides": [1, 1], "dilation": [1, 1],
+             "batch": 3, "channels": 24, "features": 50, "padding": "SAME"}
+    convolve, x, w = convolution(rng, first, shape)
+    x[(1, 5, 3, 7) if first else (1, 3, 7, 5)] = np.nan
+    got = np.asarray(jax.jit(convolve)(jax.device_put(x, tercel), jax.device_put(w, tercel)))
+    finite = np.ones((3, 14, 14), bool)
+    finite[1, 2:5, 6:9] = False
+    assert np.array_equal(np.isfinite(got).all(1 if first else 3), finite)
+    assert np.array_equal(np.isnan(got).all(1 if first else 3), ~finite)
