@@ -7,6 +7,7 @@
 #include <mutex>
 #include <thread>
 #include <unordered_map>
+#include <unordered_set>
 
 #include "compiler/codegen/codegen.h"
 #include "compiler/compiled_kernel.h"
@@ -57,6 +58,43 @@ KernelCache& cache() {
   return *instance;
 }
 
+// The functions of this process's kernels; there are few.
+class FunctionCache {
+ public:
+  static FunctionCache& instance() {
+    static auto* cache = new FunctionCache;
+    return *cache;
+  }
+
+  // Who else wants the same function waits for who compiles it.
+  Result<std::shared_ptr<const CompiledFunction>> get(const kernel::Kernel& kernel,
+                                                      kernel::FunctionId function,
+                                                      const codegen::Target& target,
+                                                      const codegen::CodegenOptions& options) {
+    Entry& entry = entryOf(kernel.functions[function].name);
+    std::lock_guard lock(entry.mutex);
+    if (!entry.compiled) {
+      TERCEL_ASSIGN(codegen::ObjectCode code,
+                    codegen::compileFunction(kernel, function, target, options));
+      entry.compiled = std::make_shared<const CompiledFunction>(
+          CompiledFunction{code.symbols[0], std::move(code.bytes)});
+    }
+    return entry.compiled;
+  }
+
+ private:
+  struct Entry {
+    std::mutex mutex;
+    std::shared_ptr<const CompiledFunction> compiled;
+  };
+  Entry& entryOf(const std::string& name) {
+    std::lock_guard lock(mutex_);
+    return entries_[name];
+  }
+  std::mutex mutex_;
+  std::unordered_map<std::string, Entry> entries_;
+};
+
 kernel::Machine machineOf(const codegen::Target& target) {
   kernel::Machine machine;
   machine.vector_bytes = target.vector_bytes;
@@ -94,6 +132,11 @@ Result<Shared> generate(const ir::Module& module, const kernel::Cluster& cluster
                 codegen::compileKernels(kernels, target, codegen_options));
   auto compiled = std::make_shared<CompiledKernel>();
   compiled->object = std::move(object.bytes);
+  for (kernel::FunctionId f = 0; f < lowered.functions.size(); ++f) {
+    TERCEL_ASSIGN(auto function,
+                  FunctionCache::instance().get(lowered, f, target, codegen_options));
+    compiled->functions.push_back(std::move(function));
+  }
   compiled->symbol = lowered.name;
   compiled->scratch_bytes = lowered.scratch_bytes;
   compiled->tasks = lowered.tasks;
@@ -195,6 +238,10 @@ Status generateKernels(const ir::Module& module, plan::Plan& plan, const Compile
     program.kernels[i] = {kernels[i]->symbol, static_cast<uint32_t>(i),
                           kernels[i]->scratch_bytes};
   }
+  std::unordered_set<std::string_view> functions;
+  for (const Shared& kernel : kernels)
+    for (const auto& function : kernel->functions)
+      if (functions.insert(function->symbol).second) program.objects.push_back(function->object);
   completeSteps(program, kernels);
   return Status();
 }

@@ -39,6 +39,10 @@ program::Program toProgram(const std::string& key, const CompiledKernel& kernel)
   stored.target_features = target.features;
   stored.objects = {kernel.object};
   stored.kernels = {{kernel.symbol, 0, kernel.scratch_bytes}};
+  for (const auto& function : kernel.functions) {
+    stored.kernels.push_back({function->symbol, static_cast<uint32_t>(stored.objects.size()), 0});
+    stored.objects.push_back(function->object);
+  }
   program::Step step;
   step.tasks = kernel.tasks;
   step.cost = kernel.cost;
@@ -88,13 +92,20 @@ std::optional<CompiledKernel> KernelStore::find(const std::string& key) const {
   std::vector<std::byte> bytes = contentOf(pathOf(key));
   if (bytes.empty()) return std::nullopt;
   Result<program::Program> stored = program::deserialize(bytes);
-  if (!stored.ok() || stored->name != key || stored->kernels.size() != 1 ||
-      stored->objects.size() != 1 || stored->sequences[0].size() != 1) {
+  if (!stored.ok() || stored->name != key || stored->kernels.empty() ||
+      stored->objects.size() != stored->kernels.size() || stored->sequences[0].size() != 1) {
     return std::nullopt;
   }
   const program::Step& step = stored->sequences[0][0];
-  return CompiledKernel{std::move(stored->objects[0]), stored->kernels[0].symbol,
-                        stored->kernels[0].scratch_bytes, step.tasks, step.cost};
+  CompiledKernel kernel{.object = std::move(stored->objects[0]),
+                        .symbol = stored->kernels[0].symbol,
+                        .scratch_bytes = stored->kernels[0].scratch_bytes,
+                        .tasks = step.tasks,
+                        .cost = step.cost};
+  for (size_t i = 1; i < stored->kernels.size(); ++i)
+    kernel.functions.push_back(std::make_shared<CompiledFunction>(
+        CompiledFunction{stored->kernels[i].symbol, std::move(stored->objects[i])}));
+  return kernel;
 }
 
 void KernelStore::insert(const std::string& key, const CompiledKernel& kernel) const {

@@ -46,8 +46,7 @@ TEST(Control, TaskLoopAddsTwoArrays) {
   });
 }
 
-// f(x, y) = x + y in the lanes where x > 100, by a loop that adds ones; two kernels of one object
-// have it. Sums are carried past the calls, as what a loop keeps in registers.
+// f(x, y) = x + y in the lanes where x > 100, by a loop that adds ones; two kernels share it. Sums are carried past the calls, as what a loop keeps in registers.
 Kernel addRarely(std::string name, int lanes) {
   Kernel kernel{.name = std::move(name)};
   Builder b(kernel);
@@ -89,8 +88,10 @@ TEST(Control, FunctionsAreCalledRarely) {
       SCOPED_TRACE(cat(target.cpu, ", lanes ", lanes));
       Result<ObjectCode> object = compileKernels(kernels, target, {.verify = true});
       ASSERT_TRUE(object.ok()) << object.status().message();
+      std::vector<ObjectCode> functions = compileFunctions(kernels, target);
+      ASSERT_EQ(functions.size(), 1u);
       if (!runsHere(target)) continue;
-      engine::ObjectBytes objects[] = {object->bytes};
+      engine::ObjectBytes objects[] = {object->bytes, functions[0].bytes};
       auto code = engine::LoadedCode::load(objects);
       ASSERT_TRUE(code.ok()) << code.status().message();
       for (const Kernel* kernel : kernels) {

@@ -2,6 +2,7 @@
 #pragma once
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cstdlib>
 #include <memory>
 #include <string>
@@ -39,6 +40,21 @@ struct MachineCode {
   }
 };
 
+// The objects of the kernels' functions, one of each name.
+inline std::vector<ObjectCode> compileFunctions(std::span<const kernel::Kernel* const> kernels,
+                                                const Target& target) {
+  std::vector<ObjectCode> objects;
+  for (const kernel::Kernel* kernel : kernels)
+    for (kernel::FunctionId f = 0; f < kernel->functions.size(); ++f) {
+      auto same = [&](const ObjectCode& o) { return o.symbols[0] == kernel->functions[f].name; };
+      if (std::ranges::any_of(objects, same)) continue;
+      Result<ObjectCode> object = compileFunction(*kernel, f, target, {.verify = true});
+      EXPECT_TRUE(object.ok()) << object.status().message();
+      if (object.ok()) objects.push_back(std::move(*object));
+    }
+  return objects;
+}
+
 inline MachineCode compile(const kernel::Kernel& kernel, const Target& target = Target::host()) {
   const kernel::Kernel* kernels[] = {&kernel};
   CodegenOptions options{.verify = true};
@@ -50,7 +66,9 @@ inline MachineCode compile(const kernel::Kernel& kernel, const Target& target = 
   Result<ObjectCode> object = compileKernels(kernels, target, options);
   EXPECT_TRUE(object.ok()) << object.status().message();
   if (!object.ok()) return {};
-  engine::ObjectBytes objects[] = {object->bytes};
+  std::vector<ObjectCode> functions = compileFunctions(kernels, target);
+  std::vector<engine::ObjectBytes> objects = {object->bytes};
+  for (const ObjectCode& function : functions) objects.push_back(function.bytes);
   Result<engine::LoadedCode> loaded = engine::LoadedCode::load(objects);
   EXPECT_TRUE(loaded.ok()) << loaded.status().message();
   if (!loaded.ok()) return {};

@@ -82,22 +82,47 @@ class WorkshopPool {
 
 using Kernels = std::span<const kernel::Kernel* const>;
 
-std::unique_ptr<llvm::Module> emitModule(Kernels kernels, const Target& target, Machine& machine,
+// Writes what is to be compiled into a module.
+using Emit = std::function<void(llvm::Module&)>;
+
+std::unique_ptr<llvm::Module> makeModule(const Emit& emit, Machine& machine,
                                          llvm::LLVMContext& context) {
   std::unique_ptr<llvm::Module> module = machine.newModule(context);
-  for (const kernel::Kernel* kernel : kernels) Emitter(*module, target, *kernel).emit();
+  emit(*module);
   return module;
 }
 
-void dump(Kernels kernels, const Target& target, const CodegenOptions& options) {
+void dump(const Emit& emit, const Target& target, const CodegenOptions& options) {
   llvm::LLVMContext context;
   Machine machine(target, options, Output::assembly);
-  std::unique_ptr<llvm::Module> module = emitModule(kernels, target, machine, context);
+  std::unique_ptr<llvm::Module> module = makeModule(emit, machine, context);
   std::string text;
   llvm::raw_string_ostream stream(text);
   module->print(stream, nullptr);
   options.dump("llvm", text);
   options.dump("asm", std::string_view(machine.run(*module)));
+}
+
+Result<std::vector<std::byte>> compile(const Emit& emit, const Target& target,
+                                       const CodegenOptions& options) {
+  if (options.dump) dump(emit, target, options);
+  std::unique_ptr<Workshop> shop = WorkshopPool::instance().take();
+  llvm::LLVMContext& context = shop->freshContext();
+  Machine& machine = shop->machine(target, options);
+  std::unique_ptr<llvm::Module> module = makeModule(emit, machine, context);
+  if (options.verify) {
+    std::string problems;
+    llvm::raw_string_ostream stream(problems);
+    bool broken = llvm::verifyModule(*module, &stream);
+    if (broken) return internalError("LLVM refuses the code of a kernel: ", problems);
+  }
+  llvm::StringRef object = machine.run(*module);
+  if (!shop->errors.empty()) return internalError("LLVM: ", shop->errors);
+  const auto* bytes = reinterpret_cast<const std::byte*>(object.data());
+  std::vector<std::byte> code(bytes, bytes + object.size());
+  module.reset();  // before its context can be another caller's
+  WorkshopPool::instance().giveBack(std::move(shop));
+  return code;
 }
 
 Status checkTarget(Kernels kernels, const Target& target) {
@@ -116,25 +141,20 @@ Result<ObjectCode> compileKernels(Kernels kernels, const Target& target,
   TERCEL_TRY(checkTarget(kernels, target));
   if (options.verify)
     for (const kernel::Kernel* kernel : kernels) TERCEL_TRY(kernel::verify(*kernel));
-  if (options.dump) dump(kernels, target, options);
-  std::unique_ptr<Workshop> shop = WorkshopPool::instance().take();
-  llvm::LLVMContext& context = shop->freshContext();
-  Machine& machine = shop->machine(target, options);
-  std::unique_ptr<llvm::Module> module = emitModule(kernels, target, machine, context);
-  if (options.verify) {
-    std::string problems;
-    llvm::raw_string_ostream stream(problems);
-    bool broken = llvm::verifyModule(*module, &stream);
-    if (broken) return internalError("LLVM refuses the code of a kernel: ", problems);
-  }
-  llvm::StringRef object = machine.run(*module);
-  if (!shop->errors.empty()) return internalError("LLVM: ", shop->errors);
   ObjectCode code;
-  const auto* bytes = reinterpret_cast<const std::byte*>(object.data());
-  code.bytes.assign(bytes, bytes + object.size());
+  auto emit = [&](llvm::Module& module) {
+    for (const kernel::Kernel* kernel : kernels) Emitter(module, target, *kernel).emitKernel();
+  };
+  TERCEL_ASSIGN(code.bytes, compile(emit, target, options));
   for (const kernel::Kernel* kernel : kernels) code.symbols.push_back(kernel->name);
-  module.reset();  // before its context can be another caller's
-  WorkshopPool::instance().giveBack(std::move(shop));
+  return code;
+}
+
+Result<ObjectCode> compileFunction(const kernel::Kernel& kernel, kernel::FunctionId function,
+                                   const Target& target, const CodegenOptions& options) {
+  ObjectCode code{.symbols = {kernel.functions[function].name}};
+  auto emit = [&](llvm::Module& module) { Emitter(module, target, kernel).emitFunction(function); };
+  TERCEL_ASSIGN(code.bytes, compile(emit, target, options));
   return code;
 }
 
@@ -142,12 +162,12 @@ void prepare(const Target& target, int calls) {
   // An empty kernel also initialises what LLVM does on first use.
   kernel::Kernel empty{.name = "prepare"};
   kernel::Builder builder(empty);
-  const kernel::Kernel* kernels[] = {&empty};
+  auto emit = [&](llvm::Module& module) { Emitter(module, target, empty).emitKernel(); };
   std::vector<std::unique_ptr<Workshop>> made;
   for (int i = 0; i < calls; ++i) {
     std::unique_ptr<Workshop> shop = WorkshopPool::instance().take();
     Machine& machine = shop->machine(target, {});
-    machine.run(*emitModule(kernels, target, machine, shop->freshContext()));
+    machine.run(*makeModule(emit, machine, shop->freshContext()));
     made.push_back(std::move(shop));
   }
   for (auto& shop : made) WorkshopPool::instance().giveBack(std::move(shop));

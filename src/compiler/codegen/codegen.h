@@ -40,10 +40,14 @@ struct ObjectCode {
   std::vector<std::string> symbols;  // one per kernel, in order
 };
 
-// One object for the given kernels. Thread-safe: each call borrows a code generator, of which there
-// are as many as there were calls at once.
+// One object for the given kernels, to be loaded beside those of their functions. Thread-safe: each
+// call borrows a code generator, of which there are as many as there were calls at once.
 Result<ObjectCode> compileKernels(std::span<const kernel::Kernel* const> kernels,
                                   const Target& target, const CodegenOptions& options = {});
+
+// The object of a function of `kernel`; its symbol is its name.
+Result<ObjectCode> compileFunction(const kernel::Kernel& kernel, kernel::FunctionId function,
+                                   const Target& target, const CodegenOptions& options = {});
 
 // Makes the code generators that `calls` calls at once will borrow: the first call would otherwise
 // wait some milliseconds for its own.

@@ -40,9 +40,9 @@ llvm::BasicBlock* Emitter::newBlock(const char* name) {
   return llvm::BasicBlock::Create(module_.getContext(), name, function_);
 }
 
-void Emitter::emit() {
+void Emitter::emitKernel() {
   values_.resize(kernel_.values.size());
-  for (const kernel::Function& f : kernel_.functions) functions_.push_back(emitFunction(f));
+  declareFunctions();
   declareFunction();
   ir_.SetInsertPoint(newBlock("entry"));
   const kernel::Block& body = kernel_.blocks[0];

@@ -1,5 +1,5 @@
-// One kernel -> one LLVM function, already in SSA form: blocks become basic blocks, what a loop
-// carries becomes phis. f16 and bf16 values are i16 here: only conversions look inside them.
+// A kernel, or a function of one -> one LLVM function, already in SSA form: blocks become basic
+// blocks, what a loop carries becomes phis. f16 and bf16 values are i16 here: only conversions look inside them.
 #pragma once
 #include <llvm/IR/IRBuilder.h>
 #include <llvm/IR/Module.h>
@@ -14,7 +14,8 @@ class Emitter {
  public:
   Emitter(llvm::Module& module, const Target& target, const kernel::Kernel& kernel)
       : module_(module), target_(target), kernel_(kernel), ir_(module.getContext()) {}
-  void emit();
+  void emitKernel();
+  void emitFunction(kernel::FunctionId function);
 
  private:
   using Value = llvm::Value;
@@ -32,8 +33,8 @@ class Emitter {
   void emitWhile(const Inst& inst);
   void emitIf(const Inst& inst);
 
-  // functions.cc: what a kernel has once
-  llvm::Function* emitFunction(const kernel::Function& function);
+  // functions.cc: what kernels share
+  void declareFunctions();
   Value* emitRarely(const Inst& inst);
   llvm::PHINode* phi(V v);
   llvm::BasicBlock* newBlock(const char* name);

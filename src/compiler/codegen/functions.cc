@@ -1,5 +1,5 @@
-// What a kernel has once, for the vectors that seldom come: functions of the object, called from
-// where a condition holds.
+// What kernels share: functions in objects of their own, called where a condition holds that seldom
+// does.
 #include <llvm/IR/MDBuilder.h>
 
 #include "compiler/codegen/emitter.h"
@@ -8,29 +8,38 @@ namespace tercel::codegen {
 
 namespace {
 
-// Its functions keep half of the vector registers, and so what the caller's loop has in them.
+// Functions of it keep half of the vector registers, and so what the caller's loop has in them.
 constexpr llvm::CallingConv::ID kConvention = llvm::CallingConv::Intel_OCL_BI;
 
 }  // namespace
 
-llvm::Function* Emitter::emitFunction(const kernel::Function& function) {
-  const kernel::Block& body = kernel_.blocks[function.body];
-  llvm::SmallVector<llvm::Type*, 8> args;
-  for (V v : body.args) args.push_back(type(kernel_.type(v)));
-  auto* signature = llvm::FunctionType::get(type(kernel_.type(body.yields[0])), args, false);
-  if (llvm::Function* known = module_.getFunction(function.name)) {
-    TERCEL_CHECK(known->getFunctionType() == signature, "two functions called ", function.name);
-    return known;
+void Emitter::declareFunctions() {
+  for (const kernel::Function& function : kernel_.functions) {
+    const kernel::Block& body = kernel_.blocks[function.body];
+    llvm::SmallVector<llvm::Type*, 8> args;
+    for (V v : body.args) args.push_back(type(kernel_.type(v)));
+    auto* signature = llvm::FunctionType::get(type(kernel_.type(body.yields[0])), args, false);
+    llvm::Function* declared = module_.getFunction(function.name);
+    if (!declared) {
+      declared = llvm::Function::Create(signature, llvm::GlobalValue::ExternalLinkage,
+                                        function.name, module_);
+      declared->setCallingConv(kConvention);
+      setAttributes(declared);
+    }
+    TERCEL_CHECK(declared->getFunctionType() == signature, "two functions called ", function.name);
+    functions_.push_back(declared);
   }
-  function_ = llvm::Function::Create(signature, llvm::GlobalValue::InternalLinkage, function.name,
-                                     module_);
-  function_->setCallingConv(kConvention);
-  setAttributes(function_);
+}
+
+void Emitter::emitFunction(kernel::FunctionId id) {
+  values_.resize(kernel_.values.size());
+  declareFunctions();
+  const kernel::Block& body = kernel_.blocks[kernel_.functions[id].body];
+  function_ = functions_[id];
   for (size_t i = 0; i < body.args.size(); ++i) value(body.args[i]) = function_->getArg(i);
   ir_.SetInsertPoint(newBlock("entry"));
-  emitBlock(function.body);
+  emitBlock(kernel_.functions[id].body);
   ir_.CreateRet(value(body.yields[0]));
-  return function_;
 }
 
 llvm::Value* Emitter::emitRarely(const Inst& inst) {

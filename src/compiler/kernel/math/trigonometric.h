@@ -67,14 +67,8 @@ std::array<Bits<B>, 2> turns(Real<B> x) {
   return {m * window[0] + umulh(m, window[1]) + carry, mid};
 }
 
-// Half a turn less changes the sign of a sine: where `n` is odd, -r.
-template <class B>
-Real<B> turnBack(Real<B> r, Bits<B> n) {
-  return fromBits(r.bits() ^ n.shl(B::kBits - 1));
-}
-
 // What reduceAngle says, for any finite x; NaN for others. `quarter` is 0, or a float whose bits
-// are those of a quarter of 2^kBits.
+// are those of a quarter of 2^kBits; then x is not negative.
 template <class B>
 Real<B> reduceLargeAngle(Real<B> x, Real<B> quarter) {
   using F = Format<B>;
@@ -82,19 +76,22 @@ Real<B> reduceLargeAngle(Real<B> x, Real<B> quarter) {
   constexpr int w = B::kBits;
   constexpr int tail = w - F::kMantissa - 1;  // bits that do not fit a float
   constexpr int64_t tail_mask = (INT64_C(1) << tail) - 1;
-  auto [size_high, size_low] = turns(x);
-  Bits<B> minus = x.bits().ashr(w - 1);
-  Bits<B> high = (size_high ^ minus) + quarter.bits(), low = size_low ^ minus;
-  Bits<B> n = (high + (INT64_C(1) << (w - 2))).lshr(w - 1);  // of the nearest integer
-  // Signed, in units of 2^-w half turns; then what does not fit, in units of 2^-(2 w - tail - 1).
+  auto [size_high, low] = turns(x);
+  Bits<B> high = size_high + quarter.bits();
+  // From the nearest multiple of half a turn, in units of 2^-w half turns; one that is odd
+  // changes the sign.
   Bits<B> fraction = high.shl(1) | low.lshr(w - 1);
-  Bits<B> rest = (fraction & tail_mask).shl(w - 1 - tail) | low.shl(1).lshr(tail + 1);
+  Bits<B> minus = fraction.ashr(w - 1);
+  Bits<B> sign = (high + (INT64_C(1) << (w - 2))) ^ minus ^ x.bits();
+  fraction = fraction ^ minus;
+  // What does not fit, in units of 2^-(2 w - tail - 1).
+  Bits<B> rest = (fraction & tail_mask).shl(w - 1 - tail) | (low ^ minus).shl(1).lshr(tail + 1);
   Real<B> a = fromInt(fraction & ~tail_mask) * (F::kIsF64 ? 0x1p-64 : 0x1p-32);
   Real<B> c = fromInt(rest) * (F::kIsF64 ? 0x1p-116 : 0x1p-55);
   Real<B> s = a + c;
   Real<B> t = c - (s - a);
   Real<B> r = fma(s, C::pi[0], fma(s, C::pi[1], t * C::pi[0]));
-  return turnBack(r, n) + (x - x);
+  return xorSign(r, fromBits(sign)) + (x - x);
 }
 
 // The same for |x| up to kSmallAngle.
@@ -104,9 +101,9 @@ Real<B> reduceSmallAngle(Real<B> x, bool quarter) {
   constexpr double inverse_pi = 1 / 3.14159265358979323846, shifter = Format<B>::kShifter;
   Real<B> shifted = quarter ? fma(x, inverse_pi, 0.5) + shifter : fma(x, inverse_pi, shifter);
   Real<B> k = quarter ? (shifted - shifter) - 0.5 : shifted - shifter;
-  // Where it matters the first product cancels exactly: x and k pi[0] are multiples of r's last bit.
-  Real<B> r = fma(k, -C::pi[1], fma(k, -C::pi[0], x));
-  return turnBack(fma(k, -C::pi[2], r), shifted.bits());
+  // Where it matters the first product cancels: x and k pi[0] are multiples of r's last bit.
+  Real<B> r = fma(k, -C::pi[2], fma(k, -C::pi[1], fma(k, -C::pi[0], x)));
+  return fromBits(r.bits() ^ shifted.bits().shl(B::kBits - 1));  // -r where the multiple is odd
 }
 
 template <class B>
@@ -121,8 +118,8 @@ Real<B> reduceAngle(Real<B> x, bool quarter) {
   auto reduce = [](Real<B> small, Real<B> v, Real<B> q) {
     return select(isLargeAngle(v), reduceLargeAngle(v, q), small);
   };
-  return rarely("reduce_large_angle", isLargeAngle(x), reduce, reduceSmallAngle(x, quarter), x,
-                turn);
+  return rarely("reduce_large_angle", isLargeAngle(x), reduce, reduceSmallAngle(x, quarter),
+                quarter ? abs(x) : x, turn);
 }
 
 template <class B>
