@@ -6,7 +6,9 @@ import os
 
 import jax
 from jax._src import xla_bridge
+from jax._src.lib import xla_client
 
+from tercel import handlers
 from tercel.library import library_path
 
 NAME = "tercel"
@@ -25,7 +27,9 @@ def set_options(**options):
 
 def initialize():
     """Registers the backend; JAX calls this once, before it creates any."""
-    if _named_in_environment():
+    library = _library_in_environment()
+    if library:  # JAX registers the backend itself
+        _share_handlers(library)
         return
     _let_cpu_in()
     try:
@@ -48,10 +52,13 @@ def initialize():
         NAME, factory, **{key: value for key, value in wanted.items() if key in known})
 
 
-def _named_in_environment():
-    """Whether PJRT_NAMES_AND_LIBRARY_PATHS registers the name, which works only once."""
-    entries = os.environ.get("PJRT_NAMES_AND_LIBRARY_PATHS", "").split(",")
-    return any(entry.split(":")[0].strip() == NAME for entry in entries)
+def _library_in_environment():
+    """The library that PJRT_NAMES_AND_LIBRARY_PATHS names, as whom we register only once."""
+    for entry in os.environ.get("PJRT_NAMES_AND_LIBRARY_PATHS", "").split(","):
+        name, _, path = entry.partition(":")
+        if name.strip() == NAME:
+            return path.strip()
+    return None
 
 
 def _let_cpu_in():
@@ -67,7 +74,22 @@ def _load():
     profiler = getattr(xla_bridge, "_profiler", None)
     if profiler is not None:
         profiler.register_plugin_profiler(c_api)
+    _share_handlers(path)
     return c_api
+
+
+def _share_handlers(path):
+    """Custom calls registered for JAX's CPU backend, before or later, run on Tercel too.
+
+    JAX keeps the first function that asks for them, so ours passes them on to jaxlib's own: that
+    first, since it gives the types their ids.
+    """
+    ours, theirs = handlers.Library(path), xla_client._xla
+    ours.set_python()
+    xla_client.register_custom_type_handler(
+        "cpu", handlers.both(theirs.register_custom_type, ours.register_type))
+    xla_client.register_custom_call_handler(
+        "cpu", handlers.both(theirs.register_custom_call_target, ours.register_handler))
 
 
 def _topology(c_api, *arguments, **options):

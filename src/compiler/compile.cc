@@ -29,7 +29,7 @@ Result<program::Program> compileChecked(ir::Module module, const CompileOptions&
       dumpModule(options, pass, m);
     };
   TERCEL_TRY(passes::runPipeline(module, pipeline));
-  TERCEL_ASSIGN(plan::Plan plan, plan::makePlan(module));
+  TERCEL_ASSIGN(plan::Plan plan, plan::makePlan(module, options.can_call));
   if (options.dump) options.dump("plan", plan::print(module, plan));
   TERCEL_TRY(generateKernels(module, plan, options));
   return std::move(plan.program);

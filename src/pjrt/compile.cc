@@ -8,6 +8,7 @@
 #include "compiler/ir/verifier.h"
 #include "core/log.h"
 #include "pjrt/eval_runner.h"
+#include "runtime/ffi/calls.h"
 
 namespace tercel::pjrt {
 namespace {
@@ -29,6 +30,7 @@ Result<Compiled> compile(std::string_view code, const Options& options) {
   if (!options.eval) {
     compiler::CompileOptions compile_options;
     compile_options.cache_dir = options.cache_dir;
+    compile_options.can_call = ffi::isKnownTarget;
     TERCEL_ASSIGN(program::Program program,
                   compiler::compileWithDump(bytes, compile_options, options.dump));
     if (!options.check) return Compiled{std::move(program), nullptr};

@@ -50,6 +50,10 @@ Status unwrapOptions(const PJRT_ExecuteOptions* options, runtime::ExecuteOptions
     return unimplemented("send and receive callbacks are not supported by Tercel");
   }
   to.launch_id = options->launch_id;
+  if (covers(*options, &Options::context) && options->context) {
+    // Of its own: the client may add to its context or destroy it while the program runs.
+    to.user_data = std::make_shared<const ffi::UserData>(options->context->user_data);
+  }
   if (options->non_donatable_input_indices) {
     to.non_donatable = {options->non_donatable_input_indices,
                         options->num_non_donatable_input_indices};
@@ -111,7 +115,6 @@ Status LoadedExecutable_Execute(PJRT_LoadedExecutable_Execute_Args& args) {
   return {};
 }
 
-// A context carries the user data of FFI handlers, which we do not offer yet.
 Status ExecuteContext_Create(PJRT_ExecuteContext_Create_Args& args) {
   args.context = new PJRT_ExecuteContext;
   return {};

@@ -93,7 +93,9 @@ struct PJRT_LoadedExecutable {
   std::vector<PJRT_LogicalDeviceIds> logical_ids;
 };
 
-struct PJRT_ExecuteContext {};
+struct PJRT_ExecuteContext {
+  tercel::ffi::UserData user_data;  // of the handlers of custom calls
+};
 struct PJRT_AsyncTrackingEvent {};
 
 struct PJRT_Layouts_MemoryLayout {

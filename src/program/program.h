@@ -67,8 +67,11 @@ enum class StepKind : uint8_t {
 //              `kept` along length are read from the results. A result is an
 //              operand's memory of the same element size or shares none with them. text = what the
 //              comparator is known to compare, as core/sort_keys.h says, or empty
-// custom_call  name; slots = operands..., results...; values = {number of operands}; text = its
-//              configuration
+// fft          slots = operand, result; values = {FftKind, bytes of a part, batch, lengths...}, as
+//              kernels/fft.h has them; the two share no memory
+// custom_call  name = target; slots = operands..., results...; values = call_signature.h's; a result
+//              is an operand's memory or shares none with them; text = its configuration: an opaque
+//              string, or for api_version 4 a dictionary as {uplo = 76 : u8, deep = {x = "y"}}
 struct Step {
   StepKind kind = StepKind::kernel;
   uint32_t target = 0;

@@ -4,6 +4,7 @@
 #include <limits>
 
 #include "core/sort_keys.h"
+#include "program/call_signature.h"
 
 namespace tercel::program {
 namespace {
@@ -142,6 +143,8 @@ class Validator {
         return checkSort(step);
       case StepKind::custom_call:
         return checkCustomCall(step);
+      case StepKind::fft:
+        return checkFft(step);
     }
     return Status();
   }
@@ -249,13 +252,46 @@ class Validator {
     return a.offset < b.offset + b.bytes && b.offset < a.offset + a.bytes;
   }
 
+  Status checkFft(const Step& step) const {
+    const bool shaped = step.slots.size() == 2 && step.values.size() >= 4 &&
+                        step.values.size() <= 6 && step.values[0] >= 0 && step.values[0] <= 3 &&
+                        (step.values[1] == 4 || step.values[1] == 8);
+    if (!shaped) return invalidArgument("impossible fft");
+    const bool to_real = step.values[0] == 3, from_real = step.values[0] == 2;
+    Dims full(step.values.begin() + 2, step.values.end()), half = full;
+    half.back() = half.back() / 2 + 1;
+    for (int64_t d : full)
+      if (d < 1) return invalidArgument("an fft of nothing");
+    const auto part = static_cast<size_t>(step.values[1]);
+    if (!sizeIsRepresentable(full, 2 * part) || !sizeIsRepresentable(half, 2 * part))
+      return invalidArgument("impossible fft dimensions");
+    auto bytes = [&](bool real, bool halved) {
+      return elementCount(halved ? half : full) * static_cast<int64_t>(part) * (real ? 1 : 2);
+    };
+    if (slot(step, 0).bytes < bytes(from_real, to_real) ||
+        slot(step, 1).bytes < bytes(to_real, from_real))
+      return invalidArgument("an fft's operand is smaller than its dimensions");
+    if (overlap(slot(step, 0), slot(step, 1)))
+      return invalidArgument("an fft's result overlaps its operand");
+    return checkWritable(slot(step, 1));
+  }
+
   Status checkCustomCall(const Step& step) const {
-    size_t slots = step.slots.size();
-    if (step.values.size() != 1 || step.values[0] < 0 ||
-        static_cast<uint64_t>(step.values[0]) > slots) {
-      return invalidArgument("custom_call with an impossible number of operands");
+    TERCEL_ASSIGN(const CallSignature signature, decodeCallSignature(step.values));
+    const size_t operands = signature.operands.size();
+    if (step.slots.size() != operands + signature.results.size()) {
+      return invalidArgument("custom_call of ", toString(signature), " with ", step.slots.size(),
+                             " slots");
     }
-    for (size_t i = step.values[0]; i < slots; ++i) TERCEL_TRY(checkWritable(slot(step, i)));
+    for (size_t i = 0; i < step.slots.size(); ++i) {
+      const bool is_result = i >= operands;
+      const CallValue& value =
+          is_result ? signature.results[i - operands] : signature.operands[i];
+      if (is_result && value.bytes() > 0) TERCEL_TRY(checkWritable(slot(step, i)));
+      if (slot(step, i).bytes < value.bytes()) {
+        return invalidArgument("a value of a custom_call is larger than its slot");
+      }
+    }
     return Status();
   }
 

@@ -3,7 +3,8 @@
 namespace tercel::runtime {
 namespace {
 
-thread_local bool on_queue_thread = false;
+thread_local Device* queue_of_thread = nullptr;
+thread_local bool has_let_go = false;  // of the queue, during this work
 
 constexpr int kMemoryKinds = 0
 #define MEMORY_KIND(name) +1
@@ -32,34 +33,56 @@ Device::~Device() {
     stopping_ = true;
   }
   wake_.notify_all();
-  if (thread_.joinable()) thread_.join();
+  for (std::thread& thread : threads_) thread.join();
 }
 
-bool Device::onQueueThread() { return on_queue_thread; }
+bool Device::onQueueThread() { return queue_of_thread != nullptr; }
+
+void Device::letQueueGoOn() {
+  Device* device = queue_of_thread;
+  if (!device || has_let_go) return;
+  {
+    std::lock_guard lock(device->mutex_);
+    if (device->idle_ == 0 && !device->stopping_) device->startThread();
+    device->busy_ = false;
+  }
+  has_let_go = true;
+  device->wake_.notify_one();
+}
+
+void Device::startThread() {
+  threads_.emplace_back([this] { drain(); });
+}
 
 void Device::enqueue(std::function<void()> work) {
   {
     std::lock_guard lock(mutex_);
     // First, since the machine may have no more threads: then nothing has been queued.
-    if (!thread_.joinable()) thread_ = std::thread([this] { drain(); });
+    if (threads_.empty()) startThread();
     queue_.push_back(std::move(work));
   }
   wake_.notify_one();
 }
 
 void Device::drain() {
-  on_queue_thread = true;
+  queue_of_thread = this;
   std::unique_lock lock(mutex_);
   for (;;) {
-    wake_.wait(lock, [this] { return stopping_ || !queue_.empty(); });
-    if (queue_.empty()) return;
+    ++idle_;
+    wake_.wait(lock, [this] { return queue_.empty() ? stopping_ : !busy_; });
+    --idle_;
+    if (queue_.empty()) break;
     std::function<void()> work = std::move(queue_.front());
     queue_.pop_front();
+    busy_ = true;
     lock.unlock();
+    has_let_go = false;
     work();
     work = nullptr;  // what it holds goes before the next work starts, and without the lock
     lock.lock();
+    if (!has_let_go) busy_ = false;
   }
+  wake_.notify_all();  // the others are to stop too
 }
 
 }  // namespace tercel::runtime

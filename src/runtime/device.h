@@ -38,10 +38,14 @@ class Device {
 
   // Runs `work` on the queue's thread after everything queued before. Work must not throw.
   void enqueue(std::function<void()> work);
-  // True on the thread of any device's queue: what runs there must not wait for a queue.
+  // True on a thread of any device's queue: what runs there must not wait for a queue.
   static bool onQueueThread();
+  // On a queue's thread, before it may wait for what is queued behind it: another thread runs the
+  // queue from now on. Elsewhere it does nothing.
+  static void letQueueGoOn();
 
  private:
+  void startThread();
   void drain();
 
   Client* client_;
@@ -56,8 +60,10 @@ class Device {
   std::mutex mutex_;
   std::condition_variable wake_;
   std::deque<std::function<void()>> queue_;
+  bool busy_ = false;  // a thread runs work and has not let the queue go on
   bool stopping_ = false;
-  std::thread thread_;  // started with the first work
+  int idle_ = 0;
+  std::vector<std::thread> threads_;  // the first is started with the first work
 };
 
 }  // namespace tercel::runtime

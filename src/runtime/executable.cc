@@ -50,6 +50,16 @@ Status fillDevices(const Client& client, ExecutableOptions& options) {
   return Status();
 }
 
+// A runner of its own knows what it calls; its program may be a signature only.
+bool mayCall(const program::Program& program, const ExecutableOptions& options) {
+  auto isCall = [](const program::Step& step) {
+    return step.kind == program::StepKind::custom_call;
+  };
+  return options.runner || std::ranges::any_of(program.sequences, [&](const auto& sequence) {
+           return std::ranges::any_of(sequence, isCall);
+         });
+}
+
 }  // namespace
 
 Executable::~Executable() = default;
@@ -61,6 +71,7 @@ Result<std::unique_ptr<Executable>> Executable::create(Client* client, program::
   TERCEL_TRY(readMemoryKinds(program.arguments, "argument", made->argument_kinds_));
   TERCEL_TRY(readMemoryKinds(program.results, "result", made->result_kinds_));
   made->program_ = std::make_shared<const program::Program>(std::move(program));
+  if (mayCall(*made->program_, options)) made->call_sites_ = std::make_shared<ffi::CallSites>();
   if (options.runner) {
     TERCEL_TRY(program::validate(*made->program_));
     made->runner_ = std::move(options.runner);
@@ -80,6 +91,12 @@ Result<std::unique_ptr<Executable>> Executable::deserialize(Client* client,
                                                             ExecutableOptions options) {
   TERCEL_ASSIGN(program::Program program, program::deserialize(bytes));
   return create(client, std::move(program), std::move(options));
+}
+
+std::shared_ptr<engine::CustomCallHandler> Executable::customCalls(
+    const ExecuteOptions& options) const {
+  if (options.custom_calls || !call_sites_) return options.custom_calls;
+  return std::make_shared<ffi::Calls>(call_sites_, options.user_data);
 }
 
 CompiledMemoryStats Executable::memoryStats() const {

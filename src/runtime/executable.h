@@ -9,6 +9,7 @@
 #include "program/program.h"
 #include "runtime/buffer.h"
 #include "runtime/engine/runner.h"
+#include "runtime/ffi/calls.h"
 
 namespace tercel::runtime {
 
@@ -26,7 +27,8 @@ struct ExecutableOptions {
 struct ExecuteOptions {
   int64_t launch_id = 0;
   std::span<const int64_t> non_donatable;  // argument numbers; read during the call only
-  // Lives until the launch is done. Null: custom calls fail as UNIMPLEMENTED.
+  std::shared_ptr<const ffi::UserData> user_data;  // for custom calls; may be null
+  // Runs the custom calls in place of the handlers registered; lives until the launch is done.
   std::shared_ptr<engine::CustomCallHandler> custom_calls;
 };
 
@@ -67,6 +69,9 @@ class Executable {
   std::span<const MemoryKind> resultMemoryKinds() const { return result_kinds_; }
   CompiledMemoryStats memoryStats() const;
 
+  // What runs the custom calls of one execution.
+  std::shared_ptr<engine::CustomCallHandler> customCalls(const ExecuteOptions& options) const;
+
   // The program file, made once and kept; equal programs have equal bytes.
   const std::vector<std::byte>& serialize() const;
   // Hexadecimal hash of these bytes.
@@ -89,6 +94,7 @@ class Executable {
   Client* client_ = nullptr;
   ExecutableOptions options_;
   std::shared_ptr<const program::Program> program_;
+  std::shared_ptr<ffi::CallSites> call_sites_;  // null: there are none
   std::vector<MemoryKind> argument_kinds_;
   std::vector<MemoryKind> result_kinds_;
   mutable std::mutex mutex_;

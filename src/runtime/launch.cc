@@ -122,6 +122,7 @@ Status LaunchWork::runReady() {
   invocation.arena = arena.data;
   invocation.pool = device->client()->pool();
   invocation.custom_calls = custom_calls.get();
+  invocation.may_block = Device::letQueueGoOn;
   invocation.info = info;
   return runner->run(invocation);
 }
@@ -159,7 +160,7 @@ Status placeLaunches(const Executable& executable, Device* device, const Execute
     LaunchWork& work = *works[d];
     int place = static_cast<int>(first + d);
     work.device = devices[first + d];
-    work.custom_calls = options.custom_calls;
+    work.custom_calls = executable.customCalls(options);
     work.info = {work.device->id(), place / partitions, place % partitions, options.launch_id};
   }
   return Status();

@@ -23,7 +23,7 @@ std::vector<std::byte> programBytes() {
   uint32_t r = m.result(shape);
   m.result(shape);
   auto& step = m.step(0, StepKind::custom_call, {a, r});
-  step.values = {1};
+  step.values = tercel::program::encode({4, {{shape}}, {{shape}}});
   step.name = "negate";
   step.text = "all of it";
   m.program.name = "c_program";

@@ -40,7 +40,7 @@ Program everything() {
   sort.target = kernel;
   sort.values = {1, 4, 1, 1, 4};
   Step& call = maker.step(otherwise, StepKind::custom_call, {a, r});
-  call.values = {1};
+  call.values = encode({4, {{vector}}, {{vector}}});
   call.name = "lapack_spotrf_ffi";
   call.text = "{uplo = 76 : ui8}";
   Program program = std::move(maker.program);
@@ -150,6 +150,19 @@ TEST(Format, SealedFuzzNeverCrashes) {
   EXPECT_GT(refused, 100);
 }
 
+TEST(CallSignature, RoundTrip) {
+  const CallSignature signature{
+      4, {{Shape{DType::f32, {2, 3}}}, {{}, true}}, {{Shape{DType::s32, {}}}}};
+  EXPECT_EQ(toString(signature), "(f32[2,3], token) -> (s32[])");
+  Result<CallSignature> back = decodeCallSignature(encode(signature));
+  ASSERT_TRUE(back.ok()) << back.status().message();
+  EXPECT_EQ(back->api_version, 4);
+  EXPECT_EQ(toString(*back), toString(signature));
+  std::vector<int64_t> numbers = encode(signature);
+  for (; !numbers.empty(); numbers.pop_back())
+    EXPECT_EQ(decodeCallSignature(numbers).ok(), numbers == encode(signature));
+}
+
 struct Damage {
   const char* what;
   void (*apply)(Program&);
@@ -181,7 +194,12 @@ TEST(Validate, NamesWhatIsWrong) {
       {"sort keys", [](Program& p) { p.sequences[3][0].text = "c64"; }},
       {"sort keys", [](Program& p) { p.sequences[3][0].text = "f32,"; }},
       {"smaller than", [](Program& p) { p.sequences[3][0].values[1] = 5; }},
-      {"number of operands", [](Program& p) { p.sequences[4][0].values[0] = 3; }},
+      {"impossible signature", [](Program& p) { p.sequences[4][0].values[0] = 3; }},
+      {"impossible signature", [](Program& p) { p.sequences[4][0].values[3] = 200; }},
+      {"impossible signature", [](Program& p) { p.sequences[4][0].values.push_back(0); }},
+      {"impossible signature", [](Program& p) { p.sequences[4][0].values[5] = -4; }},
+      {"1 slots", [](Program& p) { p.sequences[4][0].slots.pop_back(); }},
+      {"larger than its slot", [](Program& p) { p.sequences[4][0].values[5] = 5; }},
       {"writes a constant or an argument", [](Program& p) { p.sequences[4][0].slots[1] = 1; }},
       {"lie in its memory", [](Program& p) { p.slots[0].offset = 1; }},
       {"lie in its memory", [](Program& p) { p.slots[0].bytes = -1; }},

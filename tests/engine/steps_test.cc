@@ -256,6 +256,7 @@ class Doubler final : public CustomCallHandler {
     EXPECT_EQ(call.configuration, "by two");
     EXPECT_EQ(call.operand_bytes[0], 4);
     EXPECT_EQ(call.result_bytes[0], 4);
+    EXPECT_EQ(toString(*call.signature), "(s32[]) -> (s32[])");
     EXPECT_EQ(call.run->device_id, 0);
     if (*as<int32_t>(call.operands[0]) < 0) return invalidArgument("negative");
     if (*as<int32_t>(call.operands[0]) == 0) throw std::runtime_error("nothing to double");
@@ -268,7 +269,7 @@ ProgramMaker customCall(const std::string& name) {
   ProgramMaker m;
   uint32_t a = m.argument(kInt), r = m.result(kInt);
   auto& step = m.step(0, StepKind::custom_call, {a, r});
-  step.values = {1};
+  step.values = program::encode({4, {{kInt}}, {{kInt}}});
   step.name = name;
   step.text = "by two";
   m.run(0, m.kernel("increment", increment, 64), {r});

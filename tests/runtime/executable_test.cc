@@ -61,7 +61,7 @@ class ExecutableTest : public ClientTest {
     ProgramMaker m;
     uint32_t a = m.argument(kShape, donates ? 0 : -1), b = m.argument(kShape);
     uint32_t r = m.result(kShape), t = m.arena(kShape.bytes());
-    if (gated) m.step(0, program::StepKind::custom_call, {}).values = {0};
+    if (gated) m.step(0, program::StepKind::custom_call, {}).values = program::encode({});
     m.run(0, m.kernel("add", add), {a, b, t}, kCount, 3);
     m.copy(0, t, r);
     m.program.cost = cost;
@@ -127,6 +127,31 @@ TEST_F(ExecutableTest, QueuedResultsFeedLaterPrograms) {
   gate->release();
   EXPECT_EQ(read(*second->results[0]), all(5));
   EXPECT_EQ(gate->launch_id, 42);
+}
+
+// What a callback into Python may do.
+struct WaitsForLater : engine::CustomCallHandler {
+  Status call(const engine::CustomCall& call) override {
+    call.may_block();
+    return later.await();
+  }
+  Event later = Event::pending();
+};
+
+TEST_F(ExecutableTest, WorkThatMayBlockLetsTheQueueGoOn) {
+  auto waiting = adder(kSlow, false, true), other = adder(kSlow);
+  BufferPtr a = filled(1), b = filled(2);
+  for (int round = 0; round < 3; ++round) {
+    auto handler = std::make_shared<WaitsForLater>();
+    ExecuteOptions options;
+    options.custom_calls = handler;
+    auto first = run(*waiting, {a.get(), b.get()}, options);
+    ASSERT_TRUE(first.ok());
+    auto second = run(*other, {a.get(), b.get()});
+    ASSERT_TRUE(second.ok());
+    second->done.onReady([handler](const Status& status) { handler->later.set(status); });
+    EXPECT_EQ(read(*first->results[0]), all(3));
+  }
 }
 
 TEST_F(ExecutableTest, ErrorsTravelToResultsAndOn) {

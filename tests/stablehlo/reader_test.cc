@@ -1,6 +1,7 @@
 // The reader on programs written here: what JAX does not write, and what nobody should.
 #include <gtest/gtest.h>
 
+#include "compiler/ir/text.h"
 #include "compiler/ir/verifier.h"
 #include "compiler/stablehlo/op_map.h"
 #include "compiler/stablehlo/reader.h"
@@ -164,18 +165,42 @@ TEST(StablehloReader, NamesWhatItRefuses) {
   expectError(p.finish({p.f32x2}, 7), Code::unimplemented, "bytecode version 7");
 }
 
-// Whoever does not know the target says so; its layouts are not the reader's business.
-TEST(StablehloReader, KeepsCustomCallsWithLayouts) {
+// The call's own values lie in memory as their types say; transposes are around it.
+TEST(StablehloReader, WritesTheLayoutsOfCustomCallsAsTransposes) {
   ProgramWriter p;
-  uint32_t square = p.tensor(p.f32, {2, 2}), target = p.w.text("unheard_of");
+  uint32_t wide = p.tensor(p.f32, {2, 3}), target = p.w.text("unheard_of"), empty = p.w.text("");
   uint32_t one = p.w.attr(kVhlo, varints({5, 1})), no = p.w.attr(kVhlo, varints({2, 0}));
   uint32_t none = p.w.attr(kVhlo, varints({1, 0}));
-  uint32_t layouts = p.w.attr(kVhlo, varints({1, 1, p.intsAttr({0, 1})}));
-  p.add("custom_call_v1", {0}, {square}, {one, p.w.text(""), target, none, no, layouts, none, layouts});
-  p.ret({1});
-  Result<ir::Module> module = read(p.finish({square}));
+  uint32_t rows = p.w.attr(kVhlo, varints({1, 1, p.intsAttr({0})}));
+  uint32_t columns = p.w.attr(kVhlo, varints({1, 1, p.intsAttr({0, 1})}));
+  p.add("custom_call_v1", {0}, {wide}, {one, empty, target, none, no, rows, none, columns});
+  p.add("custom_call_v1", {1}, {p.f32x2}, {one, empty, target, none, no, columns, none, rows});
+  p.ret({2});
+  Result<ir::Module> module = read(p.finish({p.f32x2}));
   ASSERT_TRUE(module.ok()) << module.status().message();
-  EXPECT_EQ(module->op({0}).symbol(ir::AttrKey::call_target_name), "unheard_of");
+  std::string text = ir::print(*module);
+  for (const char* line :
+       {"%1 = custom_call(%0) {api_version = 1, call_target_name = unheard_of, "
+        "result_layouts = [0, 1]} : f32[3,2]\n",
+        "%2 = transpose(%1) {permutation = [1, 0]} : f32[2,3]\n",
+        "%3 = transpose(%2) {permutation = [1, 0]} : f32[3,2]\n",
+        "%4 = custom_call(%3) {api_version = 1, call_target_name = unheard_of, "
+        "operand_layouts = [0, 1]} : f32[2]\n"})
+    EXPECT_NE(text.find(line), std::string::npos) << line << "in\n" << text;
+}
+
+// Layouts and aliases that cannot be.
+TEST(StablehloReader, RefusesCustomCallsThatCannotBe) {
+  for (std::vector<int64_t> layout : {std::vector<int64_t>{1}, {0, 1}, {}, {-1}}) {
+    ProgramWriter p;
+    uint32_t target = p.w.text("unheard_of"), empty = p.w.text("");
+    uint32_t one = p.w.attr(kVhlo, varints({5, 1})), no = p.w.attr(kVhlo, varints({2, 0}));
+    uint32_t none = p.w.attr(kVhlo, varints({1, 0}));
+    uint32_t bad = p.w.attr(kVhlo, varints({1, 1, p.intsAttr(layout)}));
+    p.add("custom_call_v1", {0}, {p.f32x2}, {one, empty, target, none, no, bad, none, none});
+    p.ret({1});
+    expectError(p.finish({p.f32x2}), Code::invalid_argument, "no order of the dimensions");
+  }
 }
 
 TEST(StablehloReader, SaysWhereBytesAreWrong) {

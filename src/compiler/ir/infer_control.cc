@@ -62,6 +62,47 @@ Result<Types> inferRngBitGenerator(const OpUse& use) {
   return declaredTypes(use);
 }
 
+// One permutation for each array of `types`, or nothing at all.
+Status checkLayouts(const OpUse& use, AttrKey key, std::span<const Type> types) {
+  std::span<const int64_t> layouts = use.ints(key);
+  if (layouts.empty()) return {};
+  for (const Type& type : types) {
+    size_t rank = type.is_token ? 0 : type.shape.dims.size();
+    if (layouts.size() < rank) return use.error(attrName(key), " has too few dimensions");
+    for (int64_t d = 0; d < static_cast<int64_t>(rank); ++d)
+      if (!contains(layouts.first(rank), d))
+        return use.error(attrName(key), " is no order of the dimensions of ", toString(type));
+    layouts = layouts.subspan(rank);
+  }
+  return layouts.empty() ? Status() : use.error(attrName(key), " has too many dimensions");
+}
+
+Status checkAliases(const OpUse& use) {
+  const Ints& pairs = use.ints(AttrKey::output_operand_aliases);
+  for (size_t i = 0; i < pairs.size(); i += 2) {
+    bool known = i + 1 < pairs.size() && pairs[i] >= 0 && pairs[i + 1] >= 0 &&
+                 pairs[i] < static_cast<int64_t>(use.declared.size()) &&
+                 pairs[i + 1] < static_cast<int64_t>(use.count());
+    for (size_t k = 0; k < i && known; k += 2)
+      known = pairs[k] != pairs[i] && pairs[k + 1] != pairs[i + 1];
+    if (!known) return use.error("output_operand_aliases are no pairs of a result and an operand");
+    const Type& result = use.declared[static_cast<size_t>(pairs[i])];
+    const Type& operand = use.type(static_cast<size_t>(pairs[i + 1]));
+    if (result != operand)
+      return use.error("result ", pairs[i], " cannot lie in the memory of operand ", pairs[i + 1]);
+  }
+  return {};
+}
+
+Result<Types> inferCustomCall(const OpUse& use) {
+  std::vector<Type> operands;
+  for (size_t i = 0; i < use.count(); ++i) operands.push_back(use.type(i));
+  TERCEL_TRY(checkLayouts(use, AttrKey::operand_layouts, operands));
+  TERCEL_TRY(checkLayouts(use, AttrKey::result_layouts, use.declared));
+  TERCEL_TRY(checkAliases(use));
+  return declaredTypes(use);
+}
+
 Result<Types> inferAfterAll(const OpUse& use) {
   for (size_t i = 0; i < use.count(); ++i)
     if (!use.type(i).is_token) return use.error("operand ", i, " is not a token");
@@ -71,6 +112,34 @@ Result<Types> inferAfterAll(const OpUse& use) {
 Result<Types> inferGetDimensionSize(const OpUse& use) {
   TERCEL_TRY(checkInRange(use, AttrKey::dimension, use.shape(0).rank()));
   return oneType(DType::s32, {});
+}
+
+// All kinds but RFFT and IRFFT leave the dimensions as they are; those have half of the last one's
+// elements and one more where it is complex.
+Result<Types> inferFft(const OpUse& use) {
+  const std::string_view type = use.symbol(AttrKey::fft_type);
+  const bool to_real = type == "IRFFT", from_real = type == "RFFT";
+  if (!to_real && !from_real && type != "FFT" && type != "IFFT")
+    return use.error("fft_type is '", type, "', not FFT IFFT RFFT IRFFT");
+  const Shape& in = use.shape(0);
+  const Ints& lengths = use.ints(AttrKey::fft_length);
+  if (lengths.empty() || lengths.size() > 3 || static_cast<int64_t>(lengths.size()) > in.rank())
+    return use.error("fft_length has ", lengths.size(), " elements");
+  const DType real = realPart(in.dtype);
+  if ((real != DType::f32 && real != DType::f64) || isComplex(in.dtype) == from_real)
+    return use.error(type, " of ", dtypeName(in.dtype));
+  Dims dims = in.dims, expected = in.dims;
+  for (size_t i = 0; i < lengths.size(); ++i) {
+    if (lengths[i] < 0) return use.error("fft_length has a negative element");
+    expected[dims.size() - lengths.size() + i] = dims[dims.size() - lengths.size() + i] = lengths[i];
+  }
+  const int64_t half = lengths.back() == 0 ? 0 : lengths.back() / 2 + 1;
+  if (to_real) expected.back() = half;
+  if (expected != in.dims)
+    return use.error("its dimensions do not fit fft_length");
+  if (from_real) dims.back() = half;
+  const DType complex = real == DType::f32 ? DType::c64 : DType::c128;
+  return oneType(to_real ? real : complex, std::move(dims));
 }
 
 }  // namespace
@@ -87,7 +156,7 @@ Result<Types> inferControl(const OpUse& use) {
     case OpKind::while_:
       return inferWhile(use);
     case OpKind::custom_call_:
-      return declaredTypes(use);
+      return inferCustomCall(use);
     case OpKind::optimization_barrier_:
       return operandTypes(use);
     default:
@@ -99,6 +168,8 @@ Result<Types> inferOther(const OpUse& use) {
   switch (use.kind) {
     case OpKind::after_all_:
       return inferAfterAll(use);
+    case OpKind::fft_:
+      return inferFft(use);
     case OpKind::get_dimension_size_:
       return inferGetDimensionSize(use);
     case OpKind::rng_bit_generator_:

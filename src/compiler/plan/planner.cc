@@ -187,7 +187,8 @@ void Planner::finish() {
 
 Status Planner::unsupported(const Op& op) const {
   std::string types;
-  for (Value v : op.operands) types += (types.empty() ? "" : ", ") + toString(m_.shape(v));
+  for (Value v : op.operands)
+    types += cat(types.empty() ? "" : ", ", m_.type(v).is_token ? "token" : toString(m_.shape(v)));
   std::string target = op.kind == OpKind::custom_call_
                            ? cat(" to \"", op.symbol(AttrKey::call_target_name), "\"")
                            : std::string();
@@ -195,6 +196,8 @@ Status Planner::unsupported(const Op& op) const {
                        ") is not supported by Tercel (at ", m_.location(op.loc), ")");
 }
 
-Result<Plan> makePlan(const ir::Module& module) { return Planner(module).run(); }
+Result<Plan> makePlan(const ir::Module& module, const CanCall& can_call) {
+  return Planner(module, can_call).run();
+}
 
 }  // namespace tercel::plan

@@ -18,7 +18,7 @@ bool readElsewhere(const ir::Module& module, const kernel::Cluster& cluster, con
 
 class Planner {
  public:
-  explicit Planner(const ir::Module& module) : m_(module) {}
+  Planner(const ir::Module& module, const CanCall& can_call) : m_(module), can_call_(can_call) {}
   Result<Plan> run();
 
  private:
@@ -50,7 +50,10 @@ class Planner {
   Status planWhile(Scope& scope, const ir::Op& op);
   Status planBranch(Scope& scope, const ir::Op& op);
   Status planSort(Scope& scope, const ir::Op& op);
+  Status planFft(Scope& scope, const ir::Op& op);
   Status planCustomCall(Scope& scope, const ir::Op& op);
+  StorageId placeResult(Scope& scope, const ir::Op& op, ir::Value result);
+  StorageId shareOperand(Scope& scope, const ir::Op& op, size_t o, ir::Value result);
 
   ir::Value root(ir::Value v) const;
   StorageId storageOf(ir::Value v);
@@ -85,6 +88,7 @@ class Planner {
   void finish();
 
   const ir::Module& m_;
+  const CanCall& can_call_;
   Plan plan_;
   std::vector<Storage> storages_;
   std::unordered_map<uint32_t, StorageId> storage_of_;  // by root value

@@ -26,6 +26,7 @@ Status Planner::planOp(Scope& scope, const Op& op) {
     case OpKind::while_: return planWhile(scope, op);
     case OpKind::if_: case OpKind::case_: return planBranch(scope, op);
     case OpKind::sort_: return planSort(scope, op);
+    case OpKind::fft_: return planFft(scope, op);
     case OpKind::custom_call_: return planCustomCall(scope, op);
     case OpKind::after_all_:
       storages_.push_back({.bytes = 0});
@@ -160,12 +161,6 @@ Status Planner::planBranch(Scope& scope, const Op& op) {
   outer_touched.insert(outer_touched.end(), touched_.begin(), touched_.end());
   touched_ = std::move(outer_touched);
   return Status();
-}
-
-Status Planner::planCustomCall(Scope&, const Op& op) {
-  // JAX's mark that its operands must be computed: nothing to run.
-  if (op.symbol(AttrKey::call_target_name) == "dce_sink" && op.results.empty()) return Status();
-  return unsupported(op);
 }
 
 }  // namespace tercel::plan

@@ -66,6 +66,7 @@ Status ModuleBuilder::buildPlain(const WireOp& op, const OpRow& row, const OpAtt
                                  Block& block) {
   ir::Values operands = operandsOf(op);
   if (isShardingCall(row, attrs)) return bind(op.results, operands);
+  if (row.kind == ir::OpKind::custom_call_) return buildCustomCall(op, row, attrs, block);
   if (row.kind == ir::OpKind::call_)
     locations_.noteCall(textOf(wire_, attrNamed(row, attrs, "callee")).value_or(""), op.location);
   TERCEL_TRY(checkArity(op, row.kind, operands.size()));
@@ -76,7 +77,7 @@ Status ModuleBuilder::buildPlain(const WireOp& op, const OpRow& row, const OpAtt
   built.attrs.reserve(row.attrs.size());
   for (size_t i = 0; i < row.attrs.size(); ++i)
     TERCEL_TRY(attrs_.convert(row.attrs[i], attrs.index[i], built));
-  TERCEL_TRY(finishAttrs(op, id));
+  TERCEL_TRY(finishAttrs(id));
   return buildRegions(op, id);
 }
 
@@ -99,7 +100,7 @@ Status ModuleBuilder::checkArity(const WireOp& op, ir::OpKind kind, size_t opera
   return invalidArgument("an op of ", wanted, " regions has ", op.regions.count);
 }
 
-Status ModuleBuilder::finishAttrs(const WireOp& op, ir::OpId id) {
+Status ModuleBuilder::finishAttrs(ir::OpId id) {
   ir::Op& built = module_.op(id);
   if (built.kind == ir::OpKind::gather_)
     addMissing(built, {ir::AttrKey::operand_batching_dims,
@@ -112,13 +113,6 @@ Status ModuleBuilder::finishAttrs(const WireOp& op, ir::OpId id) {
     int64_t dimension = built.integer(ir::AttrKey::dimension);
     if (dimension < 0)
       built.set(ir::AttrKey::dimension, dimension + module_.shape(built.operand(0)).rank());
-  }
-  if (built.kind == ir::OpKind::custom_call_ && !built.has(ir::AttrKey::backend_config)) {
-    // Where versions before 1.3.0 keep a typed call's attributes.
-    uint32_t config = entryOf(wire_, op.attrs, "mhlo.backend_config");
-    constexpr OpAttr kRule = {"mhlo.backend_config", AttrRule::dictionary,
-                              ir::AttrKey::backend_config, {}};
-    if (config != kNone) return attrs_.convert(kRule, config, built);
   }
   return {};
 }

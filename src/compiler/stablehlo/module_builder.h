@@ -44,8 +44,15 @@ class ModuleBuilder {
   Status buildPlain(const WireOp& op, const OpRow& row, const OpAttrs& attrs, Block& block);
   Status buildRegions(const WireOp& op, ir::OpId id);
   Status checkArity(const WireOp& op, ir::OpKind kind, size_t operands) const;
-  Status finishAttrs(const WireOp& op, ir::OpId id);
+  Status finishAttrs(ir::OpId id);
   bool isShardingCall(const OpRow& row, const OpAttrs& attrs) const;
+
+  // custom_calls.cc
+  Status buildCustomCall(const WireOp& op, const OpRow& row, const OpAttrs& attrs, Block& block);
+  Status readLayouts(uint32_t attr, std::span<const ir::Type> types, std::vector<ir::Ints>& layouts);
+  Status readAliases(uint32_t attr, ir::Op& built);
+  Status readConfiguration(const WireOp& op, ir::Op& built);
+  ir::Value turned(ir::Value value, Dims dims, ir::Ints permutation, Block& block);
 
   // op_forms.cc
   Status buildForm(const WireOp& op, const OpRow& row, const OpAttrs& attrs, Block& block);

@@ -214,6 +214,10 @@ Status LoadedProgram::runOps(const Invocation& invocation, void* const* pointers
       case OpCode::sort:
         TERCEL_TRY(runSort(*op++, invocation, params));
         break;
+      case OpCode::fft:
+        TERCEL_TRY(tape_.ffts[op->target]->run(params[0], params[1], parallelOf(invocation)));
+        ++op;
+        break;
       case OpCode::custom_call:
         TERCEL_TRY(runCustomCall(*op++, invocation, params));
         // It may have run another program on this thread, with a larger scratch.
@@ -255,17 +259,19 @@ Status LoadedProgram::runCustomCall(const Op& op, const Invocation& invocation,
   if (!invocation.custom_calls) {
     return unimplemented("nothing here can run the custom call ", step.name);
   }
-  size_t results = site.bytes.size() - site.operands;
+  const size_t operands = site.signature.operands.size(), results = site.signature.results.size();
   CustomCall call;
   call.target = step.name;
   call.configuration = step.text;
   call.site = &step;
-  call.operands = {params, site.operands};
-  call.results = {params + site.operands, results};
-  call.operand_bytes = std::span(site.bytes).first(site.operands);
+  call.signature = &site.signature;
+  call.operands = {params, operands};
+  call.results = {params + operands, results};
+  call.operand_bytes = std::span(site.bytes).first(operands);
   call.result_bytes = std::span(site.bytes).last(results);
   call.run = &invocation.info;
   call.pool = invocation.pool;
+  call.may_block = invocation.may_block;
   return invocation.custom_calls->call(call).within(cat("custom call ", step.name));
 }
 

@@ -6,6 +6,7 @@
 #include <string_view>
 
 #include "core/status.h"
+#include "program/call_signature.h"
 
 namespace tercel::engine {
 
@@ -23,12 +24,15 @@ struct CustomCall {
   std::string_view target;         // the step's name
   std::string_view configuration;  // the step's text
   const void* site = nullptr;      // identifies the step while its program is loaded
+  const program::CallSignature* signature = nullptr;
   std::span<void* const> operands;
   std::span<void* const> results;
   std::span<const int64_t> operand_bytes;
   std::span<const int64_t> result_bytes;
   const RunInfo* run = nullptr;
   ThreadPool* pool = nullptr;
+  // To be called before waiting for anything but arithmetic; null: nobody minds.
+  void (*may_block)() = nullptr;
 };
 
 class CustomCallHandler {
@@ -46,6 +50,7 @@ struct Invocation {
   void* arena = nullptr;       // arena_bytes, 64-byte aligned; null: the runner's own
   ThreadPool* pool = nullptr;  // null: everything on the calling thread
   CustomCallHandler* custom_calls = nullptr;
+  void (*may_block)() = nullptr;  // for custom calls
   RunInfo info;
 };
 

@@ -72,6 +72,8 @@ class TapeMaker {
         return sort(step);
       case StepKind::custom_call:
         return customCall(step);
+      case StepKind::fft:
+        return fft(step);
     }
   }
 
@@ -132,11 +134,23 @@ class TapeMaker {
     tape_.sorts.push_back(std::move(site));
   }
 
+  void fft(const Step& step) {
+    Op& op = tape_.ops[emit(OpCode::fft, pointers(step))];
+    op.target = static_cast<uint32_t>(tape_.ffts.size());
+    tape_.ffts.push_back(kernels::Fft::make({.kind = kernels::FftKind(step.values[0]),
+                                             .real = step.values[1] == 4 ? DType::f32 : DType::f64,
+                                             .batch = step.values[2],
+                                             .lengths = std::span(step.values).subspan(3)}));
+  }
+
   void customCall(const Step& step) {
     Op& op = tape_.ops[emit(OpCode::custom_call, pointers(step))];
     op.target = static_cast<uint32_t>(tape_.custom_calls.size());
-    CustomCallSite site{&step, static_cast<uint32_t>(step.values[0]), {}};
-    for (uint32_t id : step.slots) site.bytes.push_back(program_.slots[id].bytes);
+    Result<program::CallSignature> signature = program::decodeCallSignature(step.values);
+    TERCEL_CHECK(signature.ok(), "a step that validate() let pass");
+    CustomCallSite site{&step, std::move(*signature), {}};
+    for (const auto& value : site.signature.operands) site.bytes.push_back(value.bytes());
+    for (const auto& value : site.signature.results) site.bytes.push_back(value.bytes());
     tape_.custom_calls.push_back(std::move(site));
   }
 

@@ -3,12 +3,15 @@
 #pragma once
 #include <cstdint>
 #include <functional>
+#include <memory>
 #include <string_view>
 #include <vector>
 
 #include "core/sort_keys.h"
+#include "program/call_signature.h"
 #include "program/program.h"
 #include "runtime/engine/runner.h"
+#include "runtime/kernels/fft.h"
 #include "runtime/kernels/sort.h"
 
 namespace tercel::engine {
@@ -24,6 +27,7 @@ enum class OpCode : uint8_t {
   select_pred,      // to targets[target + (pred at params[0] ? 0 : 1)]
   select_index,     // to targets[target + index at params[0]], the last of `tasks` if out of range
   sort,             // sorts[target]
+  fft,              // ffts[target] from params[0] to params[1]
   custom_call,      // custom_calls[target]
   end,
 };
@@ -46,7 +50,7 @@ struct Patch {
 
 struct CustomCallSite {
   const program::Step* step;
-  uint32_t operands;
+  program::CallSignature signature;
   std::vector<int64_t> bytes;  // of operands, then results
 };
 
@@ -61,6 +65,7 @@ struct Tape {
   std::vector<uint32_t> targets;
   std::vector<SortSite> sorts;
   std::vector<CustomCallSite> custom_calls;
+  std::vector<std::unique_ptr<const kernels::Fft>> ffts;
   uint32_t pointers = 0;  // length of the frame's pointer table
   std::vector<Patch> argument_patches, result_patches, arena_patches, constant_patches;
   int64_t scratch_bytes = 0;  // of the hungriest kernel

@@ -1,0 +1,80 @@
+"""Hands the handlers of custom calls to Tercel: LAPACK's, which jaxlib brings, users' own
+(jax.ffi), and our own for callbacks into Python."""
+
+import ctypes
+import logging
+
+from tercel import callbacks
+
+_STAGES = ("instantiate", "prepare", "initialize", "execute")
+_UNTYPED = 0  # JAX's number for handlers without a call frame
+
+_log = logging.getLogger(__name__)
+_python = None  # the trampoline: alive as long as the process
+
+_capsule_name = ctypes.pythonapi.PyCapsule_GetName
+_capsule_name.argtypes, _capsule_name.restype = [ctypes.py_object], ctypes.c_char_p
+_capsule_pointer = ctypes.pythonapi.PyCapsule_GetPointer
+_capsule_pointer.argtypes = [ctypes.py_object, ctypes.c_char_p]
+_capsule_pointer.restype = ctypes.c_void_p
+
+
+def address(capsule):
+    return capsule and _capsule_pointer(capsule, _capsule_name(capsule))
+
+
+class Library:
+    """The plugin's functions of tercel_ffi.h."""
+
+    def __init__(self, path):
+        library = ctypes.CDLL(path)
+        self._handler = library.tercel_ffi_register_handler
+        self._handler.argtypes = [ctypes.c_char_p] + [ctypes.c_void_p] * 4
+        self._untyped = library.tercel_ffi_register_untyped
+        self._untyped.argtypes = [ctypes.c_char_p, ctypes.c_void_p]
+        self._type = library.tercel_ffi_register_type
+        self._type.argtypes = [ctypes.c_char_p, ctypes.c_void_p, ctypes.c_void_p]
+        for function in (self._handler, self._untyped, self._type):
+            function.restype = ctypes.c_char_p
+        self._failed = library.tercel_ffi_python_failed
+        self._failed.argtypes = [ctypes.c_void_p, ctypes.c_char_p, ctypes.c_size_t]
+        self._failed.restype = None
+        self._set_python = library.tercel_ffi_set_python
+        self._set_python.argtypes, self._set_python.restype = [ctypes.c_void_p], None
+
+    def set_python(self):
+        global _python
+        _python = callbacks.trampoline(self._failed)
+        self._set_python(ctypes.cast(_python, ctypes.c_void_p))
+
+    def register_handler(self, name, function, platform, api_version=0, traits=None):
+        """As jaxlib's register_custom_call_target."""
+        del platform, traits
+        stages = function if isinstance(function, dict) else {"execute": function}
+        addresses = [address(stages.get(stage)) for stage in _STAGES]
+        target = name if isinstance(name, bytes) else name.encode()
+        if api_version == _UNTYPED:
+            self._report(self._untyped(target, addresses[-1]))
+        else:
+            self._report(self._handler(target, *addresses))
+
+    def register_type(self, name, registration):
+        """As jaxlib's register_custom_type: a capsule of the id, or a dict with type_info too."""
+        known = registration if isinstance(registration, dict) else {"type_id": registration}
+        self._report(self._type(name.encode(), address(known["type_id"]),
+                                address(known.get("type_info"))))
+
+    def _report(self, error):
+        # Not raised: JAX's own CPU backend has taken it, and who calls the target is told.
+        if error:
+            _log.warning("Tercel: %s", error.decode(errors="replace"))
+
+
+def both(first, second):
+    """A function that calls two with the same arguments."""
+
+    def call(*arguments, **options):
+        first(*arguments, **options)
+        second(*arguments, **options)
+
+    return call

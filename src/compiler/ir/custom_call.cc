@@ -1,0 +1,32 @@
+#include "compiler/ir/custom_call.h"
+
+namespace tercel::ir {
+
+Dims memoryOrder(const Dims& shown, std::span<const int64_t> layout) {
+  Dims dims;
+  for (size_t i = layout.size(); i-- > 0;) dims.push_back(shown[static_cast<size_t>(layout[i])]);
+  return dims;
+}
+
+Dims shownOrder(const Dims& in_memory, std::span<const int64_t> layout) {
+  Dims dims = in_memory;
+  for (size_t i = 0; i < layout.size(); ++i)
+    dims[static_cast<size_t>(layout[i])] = in_memory[layout.size() - 1 - i];
+  return dims;
+}
+
+std::vector<Type> shownTypes(const Module& module, const Op& op, const Values& values,
+                             AttrKey key) {
+  std::span<const int64_t> layouts = op.ints(key);
+  std::vector<Type> types;
+  for (Value v : values) {
+    types.push_back(module.type(v));
+    if (types.back().is_token || layouts.empty()) continue;
+    Dims& dims = types.back().shape.dims;
+    dims = shownOrder(dims, layouts.first(dims.size()));
+    layouts = layouts.subspan(dims.size());
+  }
+  return types;
+}
+
+}  // namespace tercel::ir

@@ -1,0 +1,149 @@
+// Custom calls. A layout that is not row-major becomes transposes around the call, so that each value
+// lies in memory as its type says.
+#include <algorithm>
+
+#include "compiler/ir/custom_call.h"
+#include "compiler/stablehlo/module_builder.h"
+#include "compiler/stablehlo/wire_access.h"
+
+namespace tercel::stablehlo {
+namespace {
+
+// Of a list; nothing where there is none.
+std::span<const uint32_t> itemsOf(const WireModule& wire, uint32_t attr) {
+  if (attr == kNone) return {};
+  auto list = listOf(wire, attr);
+  if (!list) return {};
+  return *list;
+}
+
+bool isRowMajor(const ir::Ints& layout) { return std::ranges::is_sorted(layout, std::greater<>()); }
+
+bool isPermutation(const ir::Ints& layout, size_t rank) {
+  std::vector<int64_t> sorted(layout.begin(), layout.end());
+  std::ranges::sort(sorted);
+  for (size_t i = 0; i < sorted.size(); ++i)
+    if (sorted[i] != static_cast<int64_t>(i)) return false;
+  return layout.size() == rank;
+}
+
+// From the dims as shown to those in memory, as a transpose's permutation.
+ir::Ints toMemory(const ir::Ints& layout) { return {layout.rbegin(), layout.rend()}; }
+
+ir::Ints fromMemory(const ir::Ints& layout) {
+  ir::Ints inverse(layout.size());
+  for (size_t i = 0; i < layout.size(); ++i)
+    inverse[static_cast<size_t>(layout[i])] = static_cast<int64_t>(layout.size() - 1 - i);
+  return inverse;
+}
+
+void setLayouts(ir::Op& op, ir::AttrKey key, const std::vector<ir::Ints>& layouts) {
+  if (std::ranges::all_of(layouts, isRowMajor)) return;
+  ir::Ints all;
+  for (const ir::Ints& layout : layouts) all.insert(all.end(), layout.begin(), layout.end());
+  op.set(key, std::move(all));
+}
+
+}  // namespace
+
+// One layout for each type, empty for a token.
+Status ModuleBuilder::readLayouts(uint32_t attr, std::span<const ir::Type> types,
+                                  std::vector<ir::Ints>& layouts) {
+  std::span<const uint32_t> list = itemsOf(wire_, attr);
+  layouts.resize(types.size());
+  if (!list.empty() && list.size() != types.size())
+    return unimplemented(list.size(), " layouts for ", types.size(), " values of a custom call");
+  for (size_t i = 0; i < types.size(); ++i) {
+    size_t rank = types[i].is_token ? 0 : types[i].shape.dims.size();
+    if (!list.empty()) {
+      TERCEL_TRY(attrs_.ints(list[i], &layouts[i]).within("layout"));
+    } else {
+      for (size_t d = rank; d-- > 0;) layouts[i].push_back(static_cast<int64_t>(d));
+    }
+    if (!isPermutation(layouts[i], rank))
+      return invalidArgument("a layout that is no order of the dimensions of its value");
+  }
+  return {};
+}
+
+// Of each: results, an operand, and where in its tuple; ours have no tuples.
+Status ModuleBuilder::readAliases(uint32_t attr, ir::Op& built) {
+  ir::Ints pairs;
+  for (uint32_t item : itemsOf(wire_, attr)) {
+    const WireAttr& alias = wire_.attrs[item];
+    if (alias.kind != AttrKind::OutputOperandAlias)
+      return invalidArgument("output_operand_aliases holds another attribute");
+    std::span<const int64_t> numbers = wire_.intsOf(alias.ints);
+    size_t outputs = static_cast<size_t>(numbers[0]);
+    if (outputs > 1 || numbers[outputs + 2] != 0)
+      return unimplemented("a custom call whose aliases are parts of tuples");
+    pairs.push_back(outputs == 1 ? numbers[1] : 0);
+    pairs.push_back(numbers[outputs + 1]);
+  }
+  if (!pairs.empty()) built.set(ir::AttrKey::output_operand_aliases, std::move(pairs));
+  return {};
+}
+
+ir::Value ModuleBuilder::turned(ir::Value value, Dims dims, ir::Ints permutation, Block& block) {
+  ir::Type type{Shape{module_.shape(value).dtype, std::move(dims)}, false};
+  ir::OpId id = module_.addOp(ir::OpKind::transpose_, {value}, {&type, 1});
+  module_.op(id).set(ir::AttrKey::permutation, std::move(permutation));
+  module_.region(block.region).ops.push_back(id);
+  return module_.op(id).result();
+}
+
+Status ModuleBuilder::buildCustomCall(const WireOp& op, const OpRow& row, const OpAttrs& attrs,
+                                      Block& block) {
+  if (op.regions.count != 0) return invalidArgument("a custom call with regions");
+  ir::Values operands = operandsOf(op);
+  TERCEL_TRY(takeResults(op));
+  TERCEL_TRY(spendValues(2 * (operands.size() + result_types_.size())));
+  std::vector<ir::Type> operand_types, types = result_types_;
+  for (ir::Value v : operands) operand_types.push_back(module_.type(v));
+  std::vector<ir::Ints> operand_layouts, result_layouts;
+  // Nobody is shown the values of this one: its layouts are what it asks of the memory of arrays.
+  std::string_view target = textOf(wire_, attrNamed(row, attrs, "call_target_name")).value_or("");
+  bool shown = target != "LayoutConstraint";
+  auto layouts = [&](std::string_view name) { return shown ? attrNamed(row, attrs, name) : kNone; };
+  TERCEL_TRY(readLayouts(layouts("operand_layouts"), operand_types, operand_layouts));
+  TERCEL_TRY(readLayouts(layouts("result_layouts"), types, result_layouts));
+  for (size_t i = 0; i < operands.size(); ++i) {
+    const ir::Ints& layout = operand_layouts[i];
+    if (isRowMajor(layout)) continue;
+    operands[i] = turned(operands[i], ir::memoryOrder(operand_types[i].shape.dims, layout),
+                         toMemory(layout), block);
+  }
+  for (size_t i = 0; i < types.size(); ++i) {
+    if (!isRowMajor(result_layouts[i]))
+      types[i].shape.dims = ir::memoryOrder(types[i].shape.dims, result_layouts[i]);
+  }
+  ir::OpId id = module_.addOp(row.kind, std::move(operands), types);
+  ir::Op& built = module_.op(id);
+  TERCEL_TRY(locations_.id(op.location, &built.loc));
+  module_.region(block.region).ops.push_back(id);
+  for (size_t i = 0; i < row.attrs.size(); ++i)
+    TERCEL_TRY(attrs_.convert(row.attrs[i], attrs.index[i], built));
+  TERCEL_TRY(readConfiguration(op, built));
+  setLayouts(built, ir::AttrKey::operand_layouts, operand_layouts);
+  setLayouts(built, ir::AttrKey::result_layouts, result_layouts);
+  TERCEL_TRY(readAliases(attrNamed(row, attrs, "output_operand_aliases"), built));
+  const ir::Values results = built.results;  // `built` moves when ops are added
+  for (size_t i = 0; i < types.size(); ++i) {
+    bool lies_so = isRowMajor(result_layouts[i]);
+    values_.push_back(lies_so ? results[i]
+                              : turned(results[i], result_types_[i].shape.dims,
+                                       fromMemory(result_layouts[i]), block));
+  }
+  return {};
+}
+
+// JAX and versions before 1.3.0 keep a typed call's attributes beside it.
+Status ModuleBuilder::readConfiguration(const WireOp& op, ir::Op& built) {
+  uint32_t config = entryOf(wire_, op.attrs, "mhlo.backend_config");
+  if (config == kNone || built.has(ir::AttrKey::backend_config)) return {};
+  constexpr OpAttr kRule = {"mhlo.backend_config", AttrRule::dictionary,
+                            ir::AttrKey::backend_config, {}};
+  return attrs_.convert(kRule, config, built);
+}
+
+}  // namespace tercel::stablehlo

@@ -1,0 +1,43 @@
+// Runs the custom calls of one executable.
+#pragma once
+#include <memory>
+#include <mutex>
+#include <string_view>
+#include <unordered_map>
+
+#include "runtime/ffi/call_site.h"
+
+namespace tercel::ffi {
+
+// Whether a program that calls the target may be compiled.
+bool isKnownTarget(std::string_view target);
+
+// Each call site is made when it is first run, so that a handler may be registered after its program
+// was loaded.
+class CallSites {
+ public:
+  Status call(const engine::CustomCall& call, const UserData* user_data);
+
+ private:
+  Result<const CallSite*> siteOf(const engine::CustomCall& call);
+
+  std::mutex mutex_;
+  std::unordered_map<const void*, std::unique_ptr<const CallSite>> sites_;
+};
+
+// The custom calls of one execution, with what its caller gave for them.
+class Calls final : public engine::CustomCallHandler {
+ public:
+  Calls(std::shared_ptr<CallSites> sites, std::shared_ptr<const UserData> user_data)
+      : sites_(std::move(sites)), user_data_(std::move(user_data)) {}
+
+  Status call(const engine::CustomCall& call) override {
+    return sites_->call(call, user_data_.get());
+  }
+
+ private:
+  const std::shared_ptr<CallSites> sites_;
+  const std::shared_ptr<const UserData> user_data_;
+};
+
+}  // namespace tercel::ffi

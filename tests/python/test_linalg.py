@@ -1,0 +1,148 @@
+"""Linear algebra, which JAX writes as calls of LAPACK: jaxlib's handlers run on Tercel's memory."""
+
+import jax
+import jax.numpy as jnp
+import jax.scipy.linalg as jsl
+import numpy as np
+import pytest
+
+TYPES = ["float32", "float64", "complex64", "complex128"]
+
+
+@pytest.fixture(autouse=True)
+def _x64(x64):
+    yield
+
+
+@pytest.fixture
+def matrix(rng):
+    def make(*shape, dtype="float32"):
+        values = rng.standard_normal(shape)
+        if dtype.startswith("complex"):
+            values = values + 1j * rng.standard_normal(shape)
+        return values.astype(dtype)
+    return make
+
+
+def spd(a):
+    return a @ np.conj(np.swapaxes(a, -1, -2)) + 5 * np.eye(a.shape[-1], dtype=a.dtype)
+
+
+@pytest.mark.parametrize("dtype", TYPES)
+@pytest.mark.parametrize("batch", [(), (3,), (2, 1, 3)])
+def test_solvers(agree, matrix, dtype, batch):
+    a, b = matrix(*batch, 5, 5, dtype=dtype), matrix(*batch, 5, 2, dtype=dtype)
+    agree(jnp.linalg.solve, a, b, scale=20)
+    agree(jnp.linalg.inv, a, scale=50)
+    agree(jnp.linalg.det, a, scale=20)
+    agree(jnp.linalg.slogdet, a, scale=20)
+    agree(jnp.linalg.cholesky, spd(a), scale=20)
+    agree(lambda a, b: jsl.solve_triangular(a, b, lower=True), spd(a), b, scale=20)
+    agree(lambda a: jax.lax.linalg.lu(a), a, scale=20)
+
+
+@pytest.mark.parametrize("dtype", TYPES)
+@pytest.mark.parametrize("shape", [(4, 4), (6, 3), (3, 6), (2, 5, 3), (1, 1)])
+def test_orthogonal(agree, matrix, dtype, shape):
+    a = matrix(*shape, dtype=dtype)
+    agree(jnp.linalg.qr, a, scale=20)
+    agree(lambda a: jnp.linalg.svd(a, compute_uv=False), a, scale=20)
+
+    def restored(a):
+        u, s, v = jnp.linalg.svd(a, full_matrices=False)
+        return (u * s[..., None, :]) @ v
+    agree(restored, a, scale=50)
+    agree(lambda a: jnp.linalg.matrix_rank(a), a)
+    agree(jnp.linalg.pinv, a, scale=100)
+
+
+@pytest.mark.parametrize("dtype", TYPES)
+def test_eigenvalues(agree, matrix, dtype):
+    a = matrix(2, 5, 5, dtype=dtype)
+    h = spd(a)
+    agree(jnp.linalg.eigvalsh, h, scale=50)
+    agree(lambda h: (lambda w, v: (v * w[..., None, :]) @ jnp.conj(jnp.swapaxes(v, -1, -2)))(
+        *jnp.linalg.eigh(h)), h, scale=100)
+    agree(jnp.linalg.eigvals, a, scale=100)
+    agree(lambda a: jsl.schur(a)[0], a[0], scale=100)
+    agree(lambda a: jsl.hessenberg(a), a[0], scale=100)
+    agree(jsl.expm, a[0] / 4, scale=100)
+
+
+def test_other_calls(agree, matrix):
+    a, b = matrix(6, 4), matrix(6, 2)
+    agree(lambda a, b: jnp.linalg.lstsq(a, b)[0], a, b, scale=50)
+    agree(lambda a: jsl.qr(a, pivoting=True), a, scale=20)
+    d, e = np.full(7, 4.0), np.full(7, 1.0)
+    agree(lambda d, e, b: jax.lax.linalg.tridiagonal_solve(e.at[0].set(0), d, e.at[-1].set(0), b),
+          d, e, matrix(7, 2, dtype="float64"), scale=20)
+    agree(lambda a: jsl.lu_factor(a), a[:4], scale=20)
+    agree(lambda a: jsl.sqrtm(a), spd(matrix(4, 4)), scale=100)
+
+
+@pytest.mark.parametrize("shape", [(0, 0), (0, 3, 3), (2, 0, 0)])
+def test_empty(agree, shape):
+    a = np.zeros(shape, np.float32)
+    agree(jnp.linalg.inv, a)
+    agree(jnp.linalg.cholesky, a)
+    agree(lambda a: jax.lax.linalg.lu(a), a)
+
+
+def test_tall_and_empty(agree):
+    agree(jnp.linalg.qr, np.zeros((0, 3), np.float32))
+    agree(lambda a: jnp.linalg.svd(a, full_matrices=False), np.zeros((3, 0), np.float32))
+
+
+def test_what_lapack_cannot_do_is_nan(agree):
+    singular = np.ones((3, 3), np.float32)
+    agree(jnp.linalg.cholesky, -singular)
+    agree(jnp.linalg.det, singular)
+    agree(jnp.linalg.solve, np.zeros((2, 2)), np.ones(2))
+    agree(jnp.linalg.eigvalsh, np.full((3, 3), np.nan))
+
+
+def test_gradients_and_vmap(agree, matrix):
+    a, b = spd(matrix(4, 4)), matrix(4)
+    agree(jax.grad(lambda a, b: jnp.sum(jnp.linalg.solve(a, b))), a, b, scale=20)
+    agree(jax.grad(lambda a: jnp.linalg.slogdet(a)[1]), a, scale=20)
+    agree(jax.grad(lambda a: jnp.sum(jnp.linalg.eigh(a)[0] ** 2)), a, scale=50)
+    agree(jax.vmap(jnp.linalg.inv), spd(matrix(5, 3, 3)), scale=50)
+    agree(jax.jacfwd(lambda b: jnp.linalg.solve(a, b)), b, scale=20)
+
+
+def test_calls_inside_loops_and_branches(agree, matrix):
+    a, b = spd(matrix(4, 4)), matrix(4)
+
+    def refine(a, b):
+        return jax.lax.fori_loop(0, 5, lambda i, x: x + jnp.linalg.solve(a, b - a @ x), b)
+    agree(refine, a, b, scale=50)
+    agree(lambda p, a: jax.lax.cond(p, jnp.linalg.inv, jnp.linalg.cholesky, a), True, a, scale=20)
+    agree(lambda p, a: jax.lax.cond(p, jnp.linalg.inv, jnp.linalg.cholesky, a), False, a, scale=20)
+    agree(lambda a: jax.lax.scan(lambda c, x: (c @ jnp.linalg.inv(x), jnp.linalg.det(x)),
+                                 jnp.eye(4, dtype=a.dtype), jnp.stack([a, a + 1]))[0], a, scale=50)
+
+
+def test_an_operand_that_lives_on_is_not_overwritten(agree, matrix):
+    a = spd(matrix(5, 5))
+    agree(lambda a: (jnp.linalg.cholesky(a), a + 1, jax.lax.linalg.lu(a), a * 2), a, scale=20)
+    agree(lambda a: (jax.lax.linalg.lu(a.T)[0], a.T), a, scale=20)
+    donated = jax.jit(lambda a: jax.lax.linalg.lu(a)[0] + a, donate_argnums=0)
+    wanted = np.asarray(jax.jit(lambda a: jax.lax.linalg.lu(a)[0] + a)(a))
+    np.testing.assert_array_equal(donated(jnp.array(a)), wanted)
+
+
+@pytest.mark.native
+def test_large(agree, matrix):
+    a, b = spd(matrix(200, 200)), matrix(200, 3)
+    agree(jnp.linalg.solve, a, b, scale=100)
+    agree(jnp.linalg.cholesky, a, scale=100)
+
+
+def test_sparse(agree, rng):
+    from jax.experimental import sparse
+    dense = (rng.random((6, 5)) * (rng.random((6, 5)) < 0.4)).astype(np.float32)
+    vector, wide = rng.random(5).astype(np.float32), rng.random((5, 3)).astype(np.float32)
+    for make in (sparse.BCSR.fromdense, sparse.BCOO.fromdense):
+        data = make(dense)
+        agree(lambda data, v: data @ v, data, vector)
+        agree(lambda data, v: data @ v, data, wide)
