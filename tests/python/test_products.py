@@ -36,6 +36,13 @@ def test_epilogues(agree, rng, layout, seed):
 
 
 @pytest.mark.parametrize("layout", LAYOUTS)
+@pytest.mark.parametrize("m, k, n", [(301, 260, 140), (1100, 70, 129)])
+def test_large_shapes(agree, rng, layout, m, k, n):
+    agree(lambda a, b: jax.nn.relu(jnp.einsum(LAYOUTS[layout], a, b) / np.sqrt(k)),
+          *operands(rng, LAYOUTS[layout], m=m, k=k, n=n), scale=10)
+
+
+@pytest.mark.parametrize("layout", LAYOUTS)
 @pytest.mark.parametrize("m, k, n", [(61, 130, 83), (5, 77, 200), (200, 77, 5), (13, 40, 70)])
 def test_nan_stays_in_its_row_and_column(tercel, rng, layout, m, k, n):
     equation = LAYOUTS[layout]

@@ -33,7 +33,7 @@ class Expand : public Rewriter {
       case OpKind::convolution_:
         return orderConvolution(*this, id);
       case OpKind::dot_general_:
-        return rowProduct(id);
+        return rowProduct(id) || turnLeft(id);
       case OpKind::reduce_:
         return splitReduce(*this, id) || canonicalised(id);
       case OpKind::reduce_window_:
@@ -98,15 +98,21 @@ class Expand : public Rewriter {
     }
   };
 
+  static Side lhsOf(const Op& dot) {
+    return {dot.operand(0), dot.ints(AttrKey::lhs_batching_dimensions),
+            dot.ints(AttrKey::lhs_contracting_dimensions)};
+  }
+  static Side rhsOf(const Op& dot) {
+    return {dot.operand(1), dot.ints(AttrKey::rhs_batching_dimensions),
+            dot.ints(AttrKey::rhs_contracting_dimensions)};
+  }
+
   // matrix [batch..., m..., k] times vector [batch..., k], the sum's elements being neighbours in
   // memory: multiplied and added along the row, where there is but one or the matrix is computed
   // there, as products compute no operands.
   bool rowProduct(OpId id) {
     const Op o = op(id);
-    Side lhs{o.operand(0), o.ints(AttrKey::lhs_batching_dimensions),
-             o.ints(AttrKey::lhs_contracting_dimensions)};
-    Side rhs{o.operand(1), o.ints(AttrKey::rhs_batching_dimensions),
-             o.ints(AttrKey::rhs_contracting_dimensions)};
+    const Side lhs = lhsOf(o), rhs = rhsOf(o);
     bool vector_right = freeElements(rhs) == 1;
     const Side& matrix = vector_right ? lhs : rhs;
     const Side& vector = vector_right ? rhs : lhs;
@@ -129,6 +135,36 @@ class Expand : public Rewriter {
     if (!std::ranges::is_sorted(order)) sum = transpose(sum, order);
     replace(o.result(), convert(reshape(sum, out.dims), out.dtype));
     return true;
+  }
+
+  // A large left operand whose rows do not lie along the sum is turned once, before: else each task
+  // would pack it anew, from lines far apart.
+  bool turnLeft(OpId id) {
+    constexpr int64_t kLarge = 64 << 10, kReads = 128;
+    const Op o = op(id);
+    const Side lhs = lhsOf(o), rhs = rhsOf(o);
+    const Shape from = shape(lhs.value);
+    Ints order = lhs.batch, free = lhs.free(static_cast<size_t>(from.rank()));
+    if (lhs.summed.empty() || free.empty() || free.back() != from.rank() - 1 ||
+        from.elements() < kLarge || freeElements(rhs) < kReads || isComplex(from.dtype))
+      return false;
+    order.insert(order.end(), free.begin(), free.end());
+    order.insert(order.end(), lhs.summed.begin(), lhs.summed.end());
+    ir::Attrs attrs = o.attrs;
+    for (auto& [key, attr] : attrs) {
+      if (key == AttrKey::lhs_batching_dimensions) attr = positions(order, lhs.batch);
+      if (key == AttrKey::lhs_contracting_dimensions) attr = positions(order, lhs.summed);
+    }
+    Value turned = transpose(lhs.value, order);
+    replace(o.result(),
+            emit(OpKind::dot_general_, {turned, o.operand(1)}, shape(o.result()), attrs));
+    return true;
+  }
+
+  static Ints positions(const Ints& order, const Ints& dims) {
+    Ints list;
+    for (int64_t d : dims) list.push_back(std::ranges::find(order, d) - order.begin());
+    return list;
   }
 
   int64_t freeElements(const Side& side) const {

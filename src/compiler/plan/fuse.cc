@@ -83,7 +83,7 @@ class Fusion {
   void copyIntoUsers(uint32_t p, const std::vector<UsesIn>& uses) {
     bool needs_memory = false;
     for (const UsesIn& in : uses) {
-      if (groups_[in.group].alone || keptApart(p, in.group) || isTurnedForConvolution(p, in) ||
+      if (groups_[in.group].alone || keptApart(p, in.group) || isTurnedForProducts(p, in) ||
           isUpdated(p, in)) {
         needs_memory = true;
       } else {
@@ -175,16 +175,18 @@ class Fusion {
                                   return rereadsOperands(m_, op(u)) &&
                                          !isFreeMovement(op(p).kind);
                                 }) &&
-           !isTurnedForConvolution(p, in) && !isUpdated(p, in);
+           !isTurnedForProducts(p, in) && !isUpdated(p, in);
   }
 
-  // Tasks of a convolution read the whole kernel, and the image in vectors of features: what turns
-  // these is done once, before.
-  bool isTurnedForConvolution(uint32_t p, const UsesIn& in) const {
+  // What turns an operand of a convolution, or a large one of a product, is done once, before: tasks
+  // read these again and again, in lines.
+  bool isTurnedForProducts(uint32_t p, const UsesIn& in) const {
+    constexpr int64_t kLarge = 64 << 10;
     OpKind kind = op(p).kind;
     if (kind != OpKind::transpose_ && kind != OpKind::reverse_) return false;
+    bool large = m_.shape(op(p).result()).elements() >= kLarge;
     return std::ranges::any_of(in.users, [&](uint32_t u) {
-      return op(u).kind == OpKind::convolution_;
+      return op(u).kind == OpKind::convolution_ || (large && op(u).kind == OpKind::dot_general_);
     });
   }
 
