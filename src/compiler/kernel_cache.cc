@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <atomic>
+#include <future>
 #include <list>
 #include <memory>
 #include <mutex>
@@ -66,6 +67,14 @@ class FunctionCache {
     return *cache;
   }
 
+  // Whether all of the kernel's functions are there.
+  bool hasAll(const kernel::Kernel& kernel) {
+    std::lock_guard lock(mutex_);
+    return std::ranges::all_of(kernel.functions, [&](const kernel::Function& function) {
+      return entries_.contains(function.name);
+    });
+  }
+
   // Who else wants the same function waits for who compiles it.
   Result<std::shared_ptr<const CompiledFunction>> get(const kernel::Kernel& kernel,
                                                       kernel::FunctionId function,
@@ -111,6 +120,18 @@ std::string symbolFor(const std::string& key, const std::string& name) {
   return cat("tercel_", clean, "_", hash);
 }
 
+using Functions = decltype(CompiledKernel::functions);
+
+Result<Functions> functionsOf(const kernel::Kernel& kernel, const codegen::Target& target,
+                              const codegen::CodegenOptions& options) {
+  Functions functions;
+  for (kernel::FunctionId f = 0; f < kernel.functions.size(); ++f) {
+    TERCEL_ASSIGN(auto function, FunctionCache::instance().get(kernel, f, target, options));
+    functions.push_back(std::move(function));
+  }
+  return functions;
+}
+
 Result<Shared> generate(const ir::Module& module, const kernel::Cluster& cluster,
                         const std::string& key, const std::string& name,
                         const CompileOptions& options) {
@@ -128,15 +149,15 @@ Result<Shared> generate(const ir::Module& module, const kernel::Cluster& cluster
     };
   }
   const kernel::Kernel* kernels[] = {&lowered};
+  bool known = FunctionCache::instance().hasAll(lowered);
+  auto functions = std::async(known ? std::launch::deferred
+                                    : std::launch::async | std::launch::deferred,
+                              [&] { return functionsOf(lowered, target, codegen_options); });
   TERCEL_ASSIGN(codegen::ObjectCode object,
                 codegen::compileKernels(kernels, target, codegen_options));
   auto compiled = std::make_shared<CompiledKernel>();
   compiled->object = std::move(object.bytes);
-  for (kernel::FunctionId f = 0; f < lowered.functions.size(); ++f) {
-    TERCEL_ASSIGN(auto function,
-                  FunctionCache::instance().get(lowered, f, target, codegen_options));
-    compiled->functions.push_back(std::move(function));
-  }
+  TERCEL_ASSIGN(compiled->functions, functions.get());
   compiled->symbol = lowered.name;
   compiled->scratch_bytes = lowered.scratch_bytes;
   compiled->tasks = lowered.tasks;
