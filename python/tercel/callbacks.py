@@ -59,13 +59,13 @@ def signature(text):
     """The types in "f32[2,3] token > f32[]": of the operands, of the results."""
     operands, results = text.decode().split(">")
     return (tuple(map(_array_type, operands.split())), tuple(map(_array_type, results.split())),
-            ctypes.c_void_p * max(1, len(text.split()) - 1))
+            ctypes.c_void_p * (len(text.split()) - 1))
 
 
 def call(function, types, addresses):
     """function(operands...) gives the results; a token is None."""
     operands, results, pointers = signature(types)
-    where = pointers.from_address(addresses)
+    where = pointers.from_address(addresses) if addresses else ()
     arguments = [kind and kind.copy(at) for kind, at in zip(operands, where)]
     values = function(*arguments)
     if len(values) != len(results):
@@ -124,7 +124,7 @@ class ExecutionContext:
 def call_in_place(function, types, addresses):
     """function(context, operands..., results...) writes the results itself."""
     operands, results, pointers = signature(types)
-    where = pointers.from_address(addresses)
+    where = pointers.from_address(addresses) if addresses else ()
     buffers = [kind and Buffer(kind, at, i >= len(operands))
                for i, (kind, at) in enumerate(zip(operands + results, where))]
     function(ExecutionContext(), *buffers)

@@ -32,6 +32,14 @@ def test_several_operands_and_results(agree):
     agree(lambda: jax.pure_callback(lambda: (np.ones(2, np.float32), np.int32(1)), kinds))
 
 
+def test_nothing_in_and_nothing_out(tercel):
+    seen = []
+    jax.jit(lambda: jax.debug.callback(lambda: seen.append(1)))()
+    jax.jit(lambda: io_callback(lambda: seen.append(2), None, ordered=True))()
+    jax.effects_barrier()
+    assert sorted(seen) == [1, 2]
+
+
 def test_control_flow_around_callbacks(agree):
     sine = of(lambda x: np.sin(x).astype(np.float32))
     x = np.float32(0.5)
