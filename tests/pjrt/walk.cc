@@ -168,6 +168,7 @@ size_t Walk::numOutputs(PJRT_LoadedExecutable* executable) {
 Outcome Walk::run(PJRT_LoadedExecutable* executable, const std::vector<PJRT_Buffer*>& arguments,
                   std::vector<PJRT_Buffer*>& outputs) {
   auto options = blank<PJRT_ExecuteOptions>(PJRT_ExecuteOptions_STRUCT_SIZE);
+  options.context = context;
   outputs.assign(numOutputs(executable), nullptr);
   PJRT_Buffer* const* const argument_lists[] = {arguments.data()};
   PJRT_Buffer** const output_lists[] = {outputs.data()};

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "pjrt/abi/api.h"
+#include "pjrt/abi/ext_ffi.h"
 #include "pjrt/abi/ext_layouts.h"
 #include "pjrt/abi/ext_memory_descriptions.h"
 #include "pjrt/abi/ext_shardings.h"
@@ -77,6 +78,7 @@ class Walk : public testing::Test {
 
   PJRT_Client* client = nullptr;
   std::vector<PJRT_Device*> devices;
+  PJRT_ExecuteContext* context = nullptr;  // of run()
 };
 
 // executable_build_options { num_replicas: 1, num_partitions: 1 }

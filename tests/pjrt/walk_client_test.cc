@@ -318,13 +318,5 @@ TEST_F(Client, MemoryDescriptions) {
   }
 }
 
-TEST_F(Client, ExecuteContext) {
-  WALK_ARGS(ExecuteContext_Create, args);
-  WALK_OK(ExecuteContext_Create, args);
-  WALK_ARGS(ExecuteContext_Destroy, destroy);
-  destroy.context = args.context;
-  WALK_OK(ExecuteContext_Destroy, destroy);
-}
-
 }  // namespace
 }  // namespace walk

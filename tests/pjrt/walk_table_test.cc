@@ -73,6 +73,7 @@ TEST(Api, ExtensionsAreAProperList) {
   EXPECT_TRUE(types.count(PJRT_Extension_Type_Layouts));
   EXPECT_TRUE(types.count(PJRT_Extension_Type_Shardings));
   EXPECT_TRUE(types.count(PJRT_Extension_Type_MemoryDescriptions));
+  EXPECT_TRUE(types.count(PJRT_Extension_Type_FFI));
 }
 
 TEST_F(Table, NullArgs) {

@@ -139,20 +139,23 @@ void Planner::findLastUses(Scope& scope) {
   }
 }
 
-// What an update or a loop starts from is made where its result is wanted.
+// What an update, a loop or a call in place starts from is made where its result is wanted.
 void Planner::wantBefore(Scope& scope) {
   for (size_t u = scope.units.size(); u-- > 0;) {
     const Unit& unit = scope.units[u];
     if (unit.is_cluster && unit.cluster.nest != kernel::Nest::update) continue;
     const Op& op = unit.is_cluster ? *m_.def(unit.cluster.outputs[0]) : m_.op(unit.op);
-    bool in_place = unit.is_cluster || op.kind == OpKind::scatter_ || op.kind == OpKind::while_;
+    bool calls = !unit.is_cluster && op.kind == OpKind::custom_call_;
+    bool in_place = unit.is_cluster || calls || op.kind == OpKind::scatter_ ||
+                    op.kind == OpKind::while_;
     std::vector<Value> captured = in_place ? captures(m_, op) : std::vector<Value>();
     for (size_t o = 0; in_place && o < op.results.size(); ++o) {
-      if (m_.type(op.result(o)).is_token ||
-          std::find(captured.begin(), captured.end(), op.operand(o)) != captured.end())
-        continue;
+      int64_t start = calls ? aliasedOperand(op, o) : static_cast<int64_t>(o);
+      if (start < 0 || m_.type(op.result(o)).is_token) continue;
+      Value before = op.operand(static_cast<size_t>(start));
+      if (std::find(captured.begin(), captured.end(), before) != captured.end()) continue;
       auto wanted = scope.wanted.find(op.result(o).index);
-      Value before = root(op.operand(o));
+      before = root(before);
       auto last = scope.last_use.find(before.index);
       bool dies = last != scope.last_use.end() && last->second == u && m_.def(before);
       if (wanted == scope.wanted.end() || !dies || scope.wanted.contains(before.index)) continue;

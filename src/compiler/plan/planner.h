@@ -16,6 +16,9 @@ namespace tercel::plan {
 bool readElsewhere(const ir::Module& module, const kernel::Cluster& cluster, const ir::Op& op,
                    size_t o);
 
+// The operand whose memory a custom_call's result shares, or -1.
+int64_t aliasedOperand(const ir::Op& op, size_t result);
+
 class Planner {
  public:
   Planner(const ir::Module& module, const CanCall& can_call) : m_(module), can_call_(can_call) {}

@@ -31,15 +31,14 @@ double callCost(const ir::Module& m, const Op& op) {
   return kStart + kEach * std::pow(static_cast<double>(elements), 1.5);
 }
 
-// The operand that shares the result's memory, or -1.
+}  // namespace
+
 int64_t aliasedOperand(const Op& op, size_t result) {
   const ir::Ints& pairs = op.ints(AttrKey::output_operand_aliases);
   for (size_t i = 0; i < pairs.size(); i += 2)
     if (pairs[i] == static_cast<int64_t>(result)) return pairs[i + 1];
   return -1;
 }
-
-}  // namespace
 
 // A place for a result of a call: where it is wanted, unless an operand lies there.
 StorageId Planner::placeResult(Scope& scope, const Op& op, Value result) {
