@@ -52,6 +52,40 @@ def test_functions(agree, rng, x64, dtype, name):
     agree(lambda a: getattr(jnp, "arctan" if name == "atan" else name)(a), x)
 
 
+RARE_FUNCTIONS = [(jnp.sin, np.sin), (jnp.cos, np.cos), (jnp.tan, np.tan), (jnp.log, np.log),
+                  (jnp.log1p, np.log1p)]
+RARE_PAIRS = [(jax.lax.pow, np.power), (jax.lax.rem, np.fmod)]
+
+
+def near(got, wanted, ulps=5):
+    """Of functions computed in a wider type: XLA:CPU takes subnormals for zeros."""
+    got, wanted = np.asarray(got), wanted.astype(got.dtype)
+    same = (got == wanted) | (np.isnan(got) & np.isnan(wanted))
+    spacing = np.spacing(np.abs(wanted))
+    with np.errstate(invalid="ignore"):
+        assert np.all(same | (np.abs(got - wanted) <= ulps * spacing)), (got, wanted)
+
+
+# Arguments that few vectors have, alone in a vector and many.
+@pytest.mark.parametrize("size", [1, 15, 64, 333])
+@pytest.mark.parametrize("share", [0.04, 1])
+@pytest.mark.parametrize("dtype, wide", [("float32", "float64"), ("float64", "longdouble")])
+def test_rare_arguments(tercel, rng, x64, dtype, wide, size, share):
+    info = np.finfo(dtype)
+    rare = np.array([0, -0.0, np.inf, -np.inf, np.nan, -2, -0.5, info.max, info.tiny / 8, 1e6, -3e11,
+                     info.smallest_subnormal, -info.max / 3], dtype)
+    x, y = np.abs(values(rng, dtype, (size,))), values(rng, dtype, (size,))
+    x = np.where(rng.random(size) < share, rng.choice(rare, size), x)
+    y = np.where(rng.random(size) < share, rng.choice(rare, size), y)
+    with jax.default_device(tercel), np.errstate(all="ignore"):
+        got = jax.jit(lambda a, b: ([f(a) for f, _ in RARE_FUNCTIONS],
+                                    [f(a, b) for f, _ in RARE_PAIRS]))(x, y)
+        for result, (_, f) in zip(got[0], RARE_FUNCTIONS):
+            near(result, f(x.astype(wide)))
+        for result, (_, f) in zip(got[1], RARE_PAIRS):
+            near(result, f(x.astype(wide), y.astype(wide)))
+
+
 @pytest.mark.parametrize("source", INTEGERS + FLOATS + ["bool"])
 def test_conversions(agree, rng, x64, source):
     x = values(rng, source, (41,))

@@ -14,7 +14,7 @@ TOOLS = pathlib.Path(tercel.library_path()).resolve().parent.parent / "tools"
 PROGRAM = """
 import jax, jax.numpy as jnp, numpy as np
 x = np.arange(12, dtype=np.float32).reshape(3, 4)
-print(float(jax.jit(lambda a: jnp.tanh(a @ a.T).sum() + a.max())(x)))
+print(float(jax.jit(lambda a: jnp.tanh(a @ a.T).sum() + jnp.sin(a).max())(x)))
 """
 
 
