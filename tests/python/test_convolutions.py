@@ -23,7 +23,7 @@ def shape_of(seed):
     }
 
 
-def convolution(rng, first, shape):
+def convolution(rng, first, shape, **options):
     """A convolution with its image and kernel; first: whether channels come before space."""
     space = SPACES[len(shape["spatial"])]
     image = f"NC{space}" if first else f"N{space}C"
@@ -31,13 +31,14 @@ def convolution(rng, first, shape):
     sizes = dict(zip(space, shape["spatial"]), N=shape["batch"], C=shape["channels"])
     window = dict(zip(space, shape["window"]), I=shape["channels"], O=shape["features"])
     padding = shape["padding"]
-    if any(s <= (w - 1) * d for s, w, d in zip(*(shape[k] for k in ("spatial", "window", "dilation")))):
+    extents = zip(*(shape[k] for k in ("spatial", "window", "dilation")))
+    if padding == "VALID" and any(s <= (w - 1) * d for s, w, d in extents):
         padding = "SAME"
 
     def convolve(x, w):
         return jax.lax.conv_general_dilated(
             x, w, shape["strides"], padding, rhs_dilation=shape["dilation"],
-            dimension_numbers=(image, kernel, image))
+            dimension_numbers=(image, kernel, image), **options)
 
     def normal(layout, extents):
         return rng.normal(size=[extents[d] for d in layout]).astype(np.float32)
@@ -55,6 +56,20 @@ def test_random_shapes_and_their_gradients(agree, rng, first, seed):
         return (y * y).mean(), y
 
     agree(jax.value_and_grad(loss, (0, 1), has_aux=True), x, w, scale=10)
+
+
+@pytest.mark.parametrize("first", [False, True])
+@pytest.mark.parametrize("seed", range(8))
+def test_dilated_images(agree, rng, first, seed):
+    shape = shape_of(seed)
+    own = np.random.default_rng(100 + seed)
+    dimensions = len(shape["spatial"])
+    shape["strides"] = shape["dilation"] = [1] * dimensions
+    shape["padding"] = [tuple(int(p) for p in own.integers(-1, 4, 2)) for _ in range(dimensions)]
+    gaps = [int(own.integers(1, 4)) for _ in range(dimensions)]
+    convolve, x, w = convolution(rng, first, shape, lhs_dilation=gaps)
+    agree(convolve, x, w, scale=10)
+    agree(lambda x, w: convolve(x, w[..., ::-1] if first else w[::-1]), x, w, scale=10)
 
 
 @pytest.mark.parametrize("first", [False, True])

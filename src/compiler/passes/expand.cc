@@ -31,7 +31,7 @@ class Expand : public Rewriter {
       case OpKind::bitcast_convert_:
         return regroupParts(id);
       case OpKind::convolution_:
-        return orderConvolution(*this, id);
+        return undilateConvolution(*this, id) || orderConvolution(*this, id);
       case OpKind::dot_general_:
         return rowProduct(id) || turnLeft(id);
       case OpKind::reduce_:

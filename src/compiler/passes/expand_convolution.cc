@@ -30,7 +30,8 @@ class Ordering {
         result.dims[d] = rw_.shape(old_.result()).dims[back[d]];
     }
     input = padded(input);
-    if (featuresLast(kOutput) && !featuresLast(kKernel)) kernel = turned(kernel, kKernel, kernelOrder());
+    if (featuresLast(kOutput) && !featuresLast(kKernel))
+      kernel = turned(kernel, kKernel, kernelOrder());
     if (input == old_.operand(0) && kernel == old_.operand(1)) return false;
     Value sums = rw_.emit(OpKind::convolution_, {input, kernel}, result, fresh_.attrs);
     rw_.replace(old_.result(), turns ? rw_.transpose(sums, inverse(back)) : sums);
@@ -68,8 +69,8 @@ class Ordering {
     list.push_back(fresh_.integer(dims.feature_or_output));
     return list;
   }
-  // Output features move behind the others, which is one turn of a matrix; where there are few input
-  // features, these lie behind space, as the input's do, for one long loop over both.
+  // Output features move behind the others, which is one turn of a matrix; few input features lie
+  // behind space, as the input's do, for one long loop over both.
   Ints kernelOrder() const {
     constexpr int64_t kFew = 16;
     int64_t inputs = fresh_.integer(kKernel.batch_or_input);

@@ -9,4 +9,7 @@ namespace tercel::passes {
 // small.
 bool orderConvolution(Rewriter& rw, ir::OpId id);
 
+// True: the convolution of a dilated input is replaced by one that is not dilated.
+bool undilateConvolution(Rewriter& rw, ir::OpId id);
+
 }  // namespace tercel::passes
