@@ -44,11 +44,26 @@ Real<B> cosh(Real<B> x) {
   return y + y;
 }
 
+// The coefficients of (e^2r - 1 - 2 r) / (2 r^2).
+template <class B>
+constexpr auto expAtDouble() {
+  auto c = Coefficients<B::kBits>::exp;
+  for (size_t i = 0; i < c.size(); ++i) c[i] *= static_cast<double>(2ull << i);
+  return c;
+}
+
 template <class B>
 Real<B> tanh(Real<B> x) {
+  using F = Format<B>;
+  constexpr double ln2 = 0.69314718055994530942;
   // y / (y + 1) with y = (e^2x - 1) / 2; from the bound on it rounds to 1.
-  Real<B> size = min(Format<B>::kIsF64 ? 20.0 : 10.0, abs(x));
-  Real<B> y = halfExpm1(size + size);
+  Real<B> size = min(F::kIsF64 ? 20.0 : 10.0, abs(x));
+  // 2 |x| = k ln2 + 2 r; where k is large, an error of r does not show.
+  Real<B> shifted = fma(size, 2 / ln2, F::kShifter);
+  Real<B> r = fma(shifted - F::kShifter, -ln2 / 2, size);
+  Real<B> p = fma(r * r, polynomial(r, expAtDouble<B>()), r);  // (e^2r - 1) / 2
+  Real<B> power = powerOfTwo(shifted.bits());
+  Real<B> y = fma(power, p, fma(power, 0.5, -0.5));
   return xorSign(y / (y + 1.0), x);
 }
 
