@@ -86,10 +86,13 @@ def _share_handlers(path):
     """
     ours, theirs = handlers.Library(path), xla_client._xla
     ours.set_python()
-    xla_client.register_custom_type_handler(
-        "cpu", handlers.both(theirs.register_custom_type, ours.register_type))
-    xla_client.register_custom_call_handler(
-        "cpu", handlers.both(theirs.register_custom_call_target, ours.register_handler))
+    # Until 0.8.0 a type was its id alone.
+    for name, take in (("register_custom_type", ours.register_type),
+                       ("register_custom_type_id", ours.register_type),
+                       ("register_custom_call_target", ours.register_handler)):
+        listen = getattr(xla_client, name.removesuffix("_target") + "_handler", None)
+        if listen:
+            listen("cpu", handlers.both(getattr(theirs, name), take))
 
 
 def _topology(c_api, *arguments, **options):

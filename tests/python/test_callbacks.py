@@ -156,6 +156,7 @@ def test_a_callback_may_use_jax(tercel, cpu):
     assert large(jnp.eye(500)) == 5
 
 
+@pytest.mark.native
 def test_a_callback_may_wait_for_a_later_program(tercel):
     given, later = threading.Event(), []
 
