@@ -1,0 +1,110 @@
+#include "runtime/kernels/fft.h"
+
+#include <new>
+#include <vector>
+
+#include "runtime/kernels/fft_lines.h"
+
+namespace tercel::kernels {
+namespace fft {
+
+#define TERCEL_FFT_KERNELS(isa)                  \
+  extern const LaneKernels<float> isa##_f32;     \
+  extern const LaneKernels<double> isa##_f64;
+TERCEL_FFT_KERNELS(sse2)
+TERCEL_FFT_KERNELS(avx2)
+TERCEL_FFT_KERNELS(avx512)
+#undef TERCEL_FFT_KERNELS
+
+namespace {
+
+enum class Isa : uint8_t { sse2, avx2, avx512 };
+
+Isa isaOfThisMachine() {
+  if (!__builtin_cpu_supports("avx2") || !__builtin_cpu_supports("fma")) return Isa::sse2;
+  return __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512dq") ? Isa::avx512
+                                                                                : Isa::avx2;
+}
+
+const Isa kIsa = isaOfThisMachine();
+
+}  // namespace
+
+template <>
+const LaneKernels<float>& laneKernels() {
+  return kIsa == Isa::sse2 ? sse2_f32 : kIsa == Isa::avx2 ? avx2_f32 : avx512_f32;
+}
+template <>
+const LaneKernels<double>& laneKernels() {
+  return kIsa == Isa::sse2 ? sse2_f64 : kIsa == Isa::avx2 ? avx2_f64 : avx512_f64;
+}
+
+namespace {
+
+template <class T>
+class Transform : public Fft {
+ public:
+  explicit Transform(const FftShape& shape) : kind_(shape.kind) {
+    std::vector<int64_t> dims(shape.lengths.begin(), shape.lengths.end());
+    const int64_t last = dims.back();
+    const bool real = kind_ == FftKind::rfft || kind_ == FftKind::irfft;
+    if (real) dims.back() = last / 2 + 1;
+    int64_t outer = shape.batch, inner = 1;
+    for (int64_t d : dims) outer *= d;
+    elements_ = outer;
+    for (size_t d = dims.size(); d-- > 0; inner *= dims[d]) {
+      outer /= dims[d];
+      const bool first = d + 1 == dims.size();
+      stages_.emplace_back(direction(first && real), first ? last : dims[d],
+                           LineLayout{outer, inner});
+    }
+  }
+
+  Status run(const void* operand, void* result, const Parallel& parallel) const override try {
+    const T* from = static_cast<const T*>(operand);
+    T* to = static_cast<T*>(result);
+    if (kind_ == FftKind::irfft) {
+      runToReal(from, to, parallel);
+      return Status();
+    }
+    for (const Lines<T>& stage : stages_) {
+      stage.run(from, to, parallel);
+      from = to;
+    }
+    return Status();
+  } catch (const std::bad_alloc&) {
+    return resourceExhausted("no memory for a Fourier transform");
+  }
+
+ private:
+  Direction direction(bool real) const {
+    const bool inverse = kind_ == FftKind::ifft || kind_ == FftKind::irfft;
+    if (real) return inverse ? Direction::real_inverse : Direction::real_forward;
+    return inverse ? Direction::inverse : Direction::forward;
+  }
+
+  // The last dimension becomes real when the others are done.
+  void runToReal(const T* from, T* to, const Parallel& parallel) const {
+    thread_local Workspace workspace;
+    T* between = stages_.size() > 1 ? workspace.take<T>(2 * elements_) : nullptr;
+    for (size_t i = 1; i < stages_.size(); ++i) {
+      stages_[i].run(from, between, parallel);
+      from = between;
+    }
+    stages_[0].run(from, to, parallel);
+  }
+
+  FftKind kind_;
+  int64_t elements_;            // complex ones, of all lines
+  std::vector<Lines<T>> stages_;  // from the last dimension to the first
+};
+
+}  // namespace
+}  // namespace fft
+
+std::unique_ptr<const Fft> Fft::make(const FftShape& shape) {
+  if (shape.real == DType::f32) return std::make_unique<fft::Transform<float>>(shape);
+  return std::make_unique<fft::Transform<double>>(shape);
+}
+
+}  // namespace tercel::kernels
