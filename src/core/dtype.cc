@@ -7,14 +7,19 @@ namespace {
 
 struct Row {
   std::string_view name;
-  size_t bits;
+  int bits;
   DTypeClass cls;
+  size_t bytes;
+  bool is_small;
 };
 
 constexpr Row kRows[] = {
-#define DTYPE(id, name, bits, cls, type) {name, bits, DTypeClass::cls},
+#define DTYPE(id, name, bits, cls, type) {name, bits, DTypeClass::cls, sizeof(type), false},
+#define SMALL_DTYPE(id, name, bits, cls, type) {name, bits, DTypeClass::cls, sizeof(type), true},
 #include "core/dtypes.def"
 };
+
+constexpr const Row& rowOf(DType dtype) { return kRows[static_cast<size_t>(dtype)]; }
 
 // Rounding a double through float twice would round twice; rounding the first step to odd
 // keeps the second one exact (Boldo and Melquiond, "When double rounding is odd").
@@ -30,9 +35,16 @@ float toFloatRoundToOdd(double value) {
 
 }  // namespace
 
-std::string_view dtypeName(DType dtype) { return kRows[static_cast<size_t>(dtype)].name; }
-DTypeClass dtypeClass(DType dtype) { return kRows[static_cast<size_t>(dtype)].cls; }
-size_t byteSize(DType dtype) { return kRows[static_cast<size_t>(dtype)].bits / 8; }
+std::string_view dtypeName(DType dtype) { return rowOf(dtype).name; }
+DTypeClass dtypeClass(DType dtype) { return rowOf(dtype).cls; }
+size_t byteSize(DType dtype) { return rowOf(dtype).bytes; }
+int bitWidth(DType dtype) { return rowOf(dtype).bits; }
+bool isSmall(DType dtype) { return rowOf(dtype).is_small; }
+
+DType storageType(DType dtype) {
+  if (!isSmall(dtype)) return dtype;
+  return isSigned(dtype) ? DType::s8 : DType::u8;
+}
 
 std::optional<DType> dtypeFromName(std::string_view name) {
   for (size_t i = 0; i < kDTypeCount; ++i)

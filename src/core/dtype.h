@@ -46,7 +46,11 @@ inline constexpr size_t kDTypeCount = 0
 std::string_view dtypeName(DType dtype);
 std::optional<DType> dtypeFromName(std::string_view name);
 DTypeClass dtypeClass(DType dtype);
-size_t byteSize(DType dtype);
+size_t byteSize(DType dtype);  // in memory
+int bitWidth(DType dtype);     // of what is known of a value: less than its bytes for small types
+bool isSmall(DType dtype);     // a row of SMALL_DTYPE
+// The type whose operations move a value of `dtype` as it is: of small ones s8 or u8.
+DType storageType(DType dtype);
 
 inline bool isPred(DType t) { return t == DType::pred; }
 inline bool isSigned(DType t) { return dtypeClass(t) == DTypeClass::signed_int; }
@@ -61,6 +65,7 @@ inline DType realPart(DType t) {
 
 template <class T>
 struct DTypeOf;
+#define SMALL_DTYPE(id, name, bits, cls, type)
 #define DTYPE(id, name, bits, cls, type) \
   template <>                            \
   struct DTypeOf<type> {                 \

@@ -36,6 +36,36 @@ PJRT_Buffer_Type wrap(DType dtype) {
       return PJRT_Buffer_Type_C64;
     case DType::c128:
       return PJRT_Buffer_Type_C128;
+    case DType::s2:
+      return PJRT_Buffer_Type_S2;
+    case DType::s4:
+      return PJRT_Buffer_Type_S4;
+    case DType::u2:
+      return PJRT_Buffer_Type_U2;
+    case DType::u4:
+      return PJRT_Buffer_Type_U4;
+    case DType::f4e2m1fn:
+      return PJRT_Buffer_Type_F4E2M1FN;
+    case DType::f6e2m3fn:
+      return PJRT_Buffer_Type_F6E2M3FN;
+    case DType::f6e3m2fn:
+      return PJRT_Buffer_Type_F6E3M2FN;
+    case DType::f8e3m4:
+      return PJRT_Buffer_Type_F8E3M4;
+    case DType::f8e4m3:
+      return PJRT_Buffer_Type_F8E4M3;
+    case DType::f8e4m3b11fnuz:
+      return PJRT_Buffer_Type_F8E4M3B11FNUZ;
+    case DType::f8e4m3fn:
+      return PJRT_Buffer_Type_F8E4M3FN;
+    case DType::f8e4m3fnuz:
+      return PJRT_Buffer_Type_F8E4M3FNUZ;
+    case DType::f8e5m2:
+      return PJRT_Buffer_Type_F8E5M2;
+    case DType::f8e5m2fnuz:
+      return PJRT_Buffer_Type_F8E5M2FNUZ;
+    case DType::f8e8m0fnu:
+      return PJRT_Buffer_Type_F8E8M0FNU;
   }
   return PJRT_Buffer_Type_INVALID;
 }

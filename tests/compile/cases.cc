@@ -6,7 +6,7 @@ namespace tercel::compiler {
 namespace {
 
 constexpr std::string_view kAll =
-    "f32 s32 pred s8 s16 s64 u8 u16 u32 u64 f16 bf16 f64 c64 c128";
+    "f32 s32 pred s8 s16 s64 u8 u16 u32 u64 f16 bf16 f64 c64 c128 s4 u2 f8E4M3FN f4E2M1FN";
 constexpr std::string_view kNumbers = "f32 s32 s8 s64 u8 u16 u32 f16 bf16 f64 c64 c128";
 constexpr std::string_view kReals = "f32 s32 s8 u16 s64 f16 bf16 f64";
 constexpr std::string_view kFloats = "f32 f16 bf16 f64";
@@ -14,7 +14,7 @@ constexpr std::string_view kFloats = "f32 f16 bf16 f64";
 struct WrittenCase {
   std::string_view name;
   std::string_view dtypes;
-  std::string_view text;  // $T stands for the element type
+  std::string_view text;  // $T stands for the element type, $C for the complex type of such parts
 };
 
 constexpr WrittenCase kWritten[] = {
@@ -40,7 +40,8 @@ std::vector<std::string_view> words(std::string_view text) {
 }
 
 Case caseOf(const WrittenCase& written, std::string_view dtype) {
-  return {cat(written.name, "_", dtype), replaced(written.text, "$T", dtype)};
+  const std::string_view complex = dtype == "f64" ? "c128" : "c64";
+  return {cat(written.name, "_", dtype), replaced(replaced(written.text, "$T", dtype), "$C", complex)};
 }
 
 }  // namespace

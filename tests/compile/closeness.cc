@@ -77,12 +77,31 @@ std::string shown(const T& value) {
   return text;
 }
 
+// Codes of small floats: as many steps apart as the ulps allow, one at most.
+std::string smallDifference(const ir::Literal& got, const ir::Literal& wanted, double ulps) {
+  const ir::Literal a = eval::widened(got), b = eval::widened(wanted);
+  const int sign_at = bitWidth(wanted.shape().dtype) - 1;
+  auto code = [&](const ir::Literal& codes, int64_t i) {
+    const int bits = codes.at<uint8_t>(i), size = bits & ((1 << sign_at) - 1);
+    return wanted.shape().dtype == DType::f8e8m0fnu ? bits : bits >> sign_at ? -size : size;
+  };
+  for (int64_t i = 0; i < wanted.shape().elements(); ++i) {
+    if (std::isnan(a.at<float>(i)) && std::isnan(b.at<float>(i))) continue;
+    const bool same = got.at<uint8_t>(i) == wanted.at<uint8_t>(i);
+    if (same || (ulps > 0 && std::abs(code(got, i) - code(wanted, i)) <= 1)) continue;
+    return cat("element ", i, " is ", shown(a.at<float>(i)), ", wanted ", shown(b.at<float>(i)));
+  }
+  return "";
+}
+
 }  // namespace
 
 std::string Closeness::difference(const ir::Literal& got, const ir::Literal& wanted) const {
   if (of_largest) return eval::difference(got, wanted);
   if (got.shape() != wanted.shape()) return "another shape than " + toString(wanted.shape());
-  return visitDType(wanted.shape().dtype, [&]<class T>() -> std::string {
+  const DType dtype = wanted.shape().dtype;
+  if (isSmall(dtype) && isFloat(dtype)) return smallDifference(got, wanted, ulps);
+  return visitDType(dtype, [&]<class T>() -> std::string {
     int64_t wrong = 0, first = 0;
     for (int64_t i = wanted.shape().elements() - 1; i >= 0; --i)
       if (!agree(got.at<T>(i), wanted.at<T>(i), ulps)) ++wrong, first = i;

@@ -162,8 +162,10 @@ TEST(DType, EveryRowIsConsistent) {
     names.push_back(dtypeName(dtype));
     visitDType(dtype, [&]<class T>() {
       EXPECT_EQ(sizeof(T), byteSize(dtype));
-      EXPECT_EQ(DTypeOf<T>::value, dtype);
+      EXPECT_EQ(DTypeOf<T>::value, storageType(dtype));
     });
+    EXPECT_EQ(isSmall(dtype), storageType(dtype) != dtype);
+    EXPECT_TRUE(isSmall(dtype) ? bitWidth(dtype) <= 8 : bitWidth(dtype) == int(8 * byteSize(dtype)));
     EXPECT_EQ(isPred(dtype) + isInteger(dtype) + isFloat(dtype) + isComplex(dtype), 1);
   }
   EXPECT_EQ(dtypeFromName("f31"), std::nullopt);

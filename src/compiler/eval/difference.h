@@ -10,4 +10,7 @@ namespace tercel::eval {
 // by rounding: in proportion to their own size, or to the array's largest where sums cancel.
 std::string difference(const ir::Literal& got, const ir::Literal& wanted);
 
+// Floats of eight bits or fewer as f32.
+ir::Literal widened(const ir::Literal& small_floats);
+
 }  // namespace tercel::eval

@@ -6,6 +6,7 @@
 #include "compiler/eval/elementwise.h"
 #include "compiler/eval/indexing.h"
 #include "compiler/eval/movement.h"
+#include "compiler/eval/numeric_ops.h"
 #include "compiler/eval/random.h"
 #include "compiler/eval/reduction.h"
 #include "compiler/eval/sort.h"
@@ -15,10 +16,14 @@ namespace {
 
 constexpr std::pair<OpKind, OpEval> kRows[] = {
     {OpKind::after_all_, evalAfterAll},
+    {OpKind::batch_norm_grad_, evalBatchNorm},
+    {OpKind::batch_norm_inference_, evalBatchNorm},
+    {OpKind::batch_norm_training_, evalBatchNorm},
     {OpKind::bitcast_convert_, evalBitcastConvert},
     {OpKind::broadcast_in_dim_, evalBroadcastInDim},
     {OpKind::call_, evalCall},
     {OpKind::case_, evalCase},
+    {OpKind::cholesky_, evalCholesky},
     {OpKind::composite_, evalComposite},
     {OpKind::concatenate_, evalConcatenate},
     {OpKind::constant_, evalConstant},
@@ -27,6 +32,7 @@ constexpr std::pair<OpKind, OpEval> kRows[] = {
     {OpKind::dot_general_, evalDotGeneral},
     {OpKind::dynamic_slice_, evalDynamicSlice},
     {OpKind::dynamic_update_slice_, evalDynamicUpdateSlice},
+    {OpKind::fft_, evalFft},
     {OpKind::gather_, evalGather},
     {OpKind::get_dimension_size_, evalGetDimensionSize},
     {OpKind::if_, evalIf},
@@ -44,6 +50,7 @@ constexpr std::pair<OpKind, OpEval> kRows[] = {
     {OpKind::slice_, evalSlice},
     {OpKind::sort_, evalSort},
     {OpKind::transpose_, evalTranspose},
+    {OpKind::triangular_solve_, evalTriangularSolve},
     {OpKind::while_, evalWhile},
 };
 

@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "compiler/eval/evaluation.h"
+#include "compiler/ir/small_types.h"
 
 namespace tercel::eval {
 namespace {
@@ -153,7 +154,10 @@ Result<Literals> evaluate(const ir::Module& module, const ir::Function& function
                           const EvalOptions& options) {
   return withinMemory([&]() -> Result<Literals> {
     TERCEL_TRY(checkArgs(module, function, args));
-    return Evaluation(module, options).runRegion(function.body, args);
+    if (!ir::usesSmallTypes(module)) return Evaluation(module, options).runRegion(function.body, args);
+    ir::Module lowered = module;
+    ir::lowerSmallTypes(lowered);
+    return Evaluation(lowered, options).runRegion(function.body, args);
   });
 }
 

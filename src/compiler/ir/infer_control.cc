@@ -114,34 +114,6 @@ Result<Types> inferGetDimensionSize(const OpUse& use) {
   return oneType(DType::s32, {});
 }
 
-// All kinds but RFFT and IRFFT leave the dimensions as they are; those have half of the last one's
-// elements and one more where it is complex.
-Result<Types> inferFft(const OpUse& use) {
-  const std::string_view type = use.symbol(AttrKey::fft_type);
-  const bool to_real = type == "IRFFT", from_real = type == "RFFT";
-  if (!to_real && !from_real && type != "FFT" && type != "IFFT")
-    return use.error("fft_type is '", type, "', not FFT IFFT RFFT IRFFT");
-  const Shape& in = use.shape(0);
-  const Ints& lengths = use.ints(AttrKey::fft_length);
-  if (lengths.empty() || lengths.size() > 3 || static_cast<int64_t>(lengths.size()) > in.rank())
-    return use.error("fft_length has ", lengths.size(), " elements");
-  const DType real = realPart(in.dtype);
-  if ((real != DType::f32 && real != DType::f64) || isComplex(in.dtype) == from_real)
-    return use.error(type, " of ", dtypeName(in.dtype));
-  Dims dims = in.dims, expected = in.dims;
-  for (size_t i = 0; i < lengths.size(); ++i) {
-    if (lengths[i] < 0) return use.error("fft_length has a negative element");
-    expected[dims.size() - lengths.size() + i] = dims[dims.size() - lengths.size() + i] = lengths[i];
-  }
-  const int64_t half = lengths.back() == 0 ? 0 : lengths.back() / 2 + 1;
-  if (to_real) expected.back() = half;
-  if (expected != in.dims)
-    return use.error("its dimensions do not fit fft_length");
-  if (from_real) dims.back() = half;
-  const DType complex = real == DType::f32 ? DType::c64 : DType::c128;
-  return oneType(to_real ? real : complex, std::move(dims));
-}
-
 }  // namespace
 
 Result<Types> inferControl(const OpUse& use) {
@@ -168,12 +140,20 @@ Result<Types> inferOther(const OpUse& use) {
   switch (use.kind) {
     case OpKind::after_all_:
       return inferAfterAll(use);
+    case OpKind::batch_norm_grad_:
+    case OpKind::batch_norm_inference_:
+    case OpKind::batch_norm_training_:
+      return inferBatchNorm(use);
+    case OpKind::cholesky_:
+      return inferCholesky(use);
     case OpKind::fft_:
       return inferFft(use);
     case OpKind::get_dimension_size_:
       return inferGetDimensionSize(use);
     case OpKind::rng_bit_generator_:
       return inferRngBitGenerator(use);
+    case OpKind::triangular_solve_:
+      return inferTriangularSolve(use);
     default:
       return internalError(opName(use.kind), " has no inference rule");
   }

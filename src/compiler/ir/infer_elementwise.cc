@@ -105,21 +105,27 @@ Status checkConvert(const OpUse& use) {
   return use.error("cannot give ", toString(use.declared[0]), ", the dimensions differ");
 }
 
-// The narrower of the two types has one more dimension, the last, of as many elements as fit.
+bool isStorageView(const Shape& small, const Shape& bytes) {
+  return isSmall(small.dtype) && bytes == Shape{storageType(small.dtype), small.dims};
+}
+
+// The narrower of the two types has one more dimension, the last, of as many elements as fit. With
+// the same dimensions, a small type and the one it is stored in are each other's bytes.
 Status checkBitcast(const OpUse& use) {
   TERCEL_TRY(checkDeclaredOne(use));
   const Shape& from = use.shape(0);
   const Shape& to = use.declared[0].shape;
+  if (isStorageView(from, to) || isStorageView(to, from)) return {};
   bool same_family =
       isPred(from.dtype) == isPred(to.dtype) && isComplex(from.dtype) == isComplex(to.dtype);
   Dims wide = from.dims, narrow = to.dims;
-  size_t wide_size = byteSize(from.dtype), narrow_size = byteSize(to.dtype);
+  int wide_size = bitWidth(from.dtype), narrow_size = bitWidth(to.dtype);
   if (wide_size < narrow_size) {
     std::swap(wide, narrow);
     std::swap(wide_size, narrow_size);
   }
-  if (wide_size != narrow_size) wide.push_back(static_cast<int64_t>(wide_size / narrow_size));
-  if (same_family && wide == narrow) return {};
+  if (wide_size != narrow_size) wide.push_back(wide_size / narrow_size);
+  if (same_family && wide_size % narrow_size == 0 && wide == narrow) return {};
   return use.error("its bits do not make up ", toString(use.declared[0]));
 }
 

@@ -16,5 +16,9 @@ Result<Types> inferReduction(const OpUse& use);  // reduce, reduce_window, selec
 Result<Types> inferSort(const OpUse& use);
 Result<Types> inferControl(const OpUse& use);
 Result<Types> inferOther(const OpUse& use);
+Result<Types> inferBatchNorm(const OpUse& use);
+Result<Types> inferCholesky(const OpUse& use);
+Result<Types> inferFft(const OpUse& use);
+Result<Types> inferTriangularSolve(const OpUse& use);
 
 }  // namespace tercel::ir

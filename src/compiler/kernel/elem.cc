@@ -102,7 +102,7 @@ V realToReal(Builder& b, V x, DType from, DType to) {
 }  // namespace
 
 Scalar storedScalar(DType dtype) {
-  switch (realPart(dtype)) {
+  switch (storageType(realPart(dtype))) {
     case DType::pred: return Scalar::i1;
     case DType::s8: case DType::u8: return Scalar::i8;
     case DType::s16: case DType::u16: return Scalar::i16;

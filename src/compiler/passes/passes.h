@@ -10,6 +10,8 @@ using PassResult = Result<bool>;
 
 // Calls and composites into main, annotations away; main is then the only function.
 PassResult inlineCalls(ir::Module& module);
+// Algorithms as loops, products and reductions.
+PassResult decompose(ir::Module& module);
 // One form for equal things; what is an identity goes.
 PassResult canonicalise(ir::Module& module);
 // Constants through the evaluator, bounded in size.

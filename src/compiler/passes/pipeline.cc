@@ -3,12 +3,15 @@
 #include <algorithm>
 #include <chrono>
 
+#include "compiler/ir/small_types.h"
 #include "compiler/ir/verifier.h"
 #include "compiler/passes/passes.h"
 
 namespace tercel::passes {
 using ir::Module;
 namespace {
+
+PassResult lowerSmallTypes(Module& module) { return ir::lowerSmallTypes(module); }
 
 struct Pass {
   std::string_view name;
@@ -17,8 +20,10 @@ struct Pass {
 
 // The order, and why it is this one.
 constexpr Pass kPipeline[] = {
-    {"inline", inlineCalls},         // first: no later pass has to look through a call
-    {"canonicalise", canonicalise},  // before all that compares or matches
+    {"small_types", lowerSmallTypes},  // first: no other pass knows these types
+    {"inline", inlineCalls},           // no later pass has to look through a call
+    {"decompose", decompose},          // the passes make its loops and products better
+    {"canonicalise", canonicalise},    // before all that compares or matches
     {"fold", fold},                  // constant predicates and trip counts out in the open
     {"licm", hoistInvariants},       // carried invariants become captures, which cse and fold see
     {"cse", cse},

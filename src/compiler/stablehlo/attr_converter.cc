@@ -72,6 +72,7 @@ Status AttrConverter::convert(const OpAttr& rule, uint32_t attr, ir::Op& op) {
       return {};
     }
     case AttrRule::integer:
+    case AttrRule::number:
     case AttrRule::boolean: return convertValue(rule, attr, op);
     case AttrRule::text: return addText(rule, attr, textOf(wire_, attr), op);
     case AttrRule::choice: return convertChoice(rule, attr, op);
@@ -87,6 +88,12 @@ Status AttrConverter::convertValue(const OpAttr& rule, uint32_t attr, ir::Op& op
     std::optional<bool> value = boolOf(wire_, attr);
     if (!value) return wrongKind(wire_, rule.name, attr);
     if (*value) op.attrs.emplace_back(rule.key, true);
+    return {};
+  }
+  if (rule.rule == AttrRule::number) {
+    std::optional<double> value = numberOf(wire_, attr);
+    if (!value) return wrongKind(wire_, rule.name, attr);
+    op.attrs.emplace_back(rule.key, *value);
     return {};
   }
   std::optional<int64_t> value = integerOf(wire_, attr);

@@ -137,16 +137,21 @@ Status ModuleBuilder::append(const WireOp& op, ir::OpKind kind, ir::Values opera
   return {};
 }
 
-// A product may mix float types; ours has one, the wider, which holds the other's numbers.
+// A product may mix float types; ours has one, which holds the numbers of both: the wider, or f32
+// where both are small.
 void ModuleBuilder::widenNarrower(ir::Values& operands, Block& block) {
   DType lhs = module_.shape(operands[0]).dtype, rhs = module_.shape(operands[1]).dtype;
-  if (!isFloat(lhs) || !isFloat(rhs) || byteSize(lhs) == byteSize(rhs)) return;
-  bool lhs_wide = byteSize(lhs) > byteSize(rhs);
-  ir::Value& narrow = operands[lhs_wide ? 1 : 0];
-  ir::Type type{Shape{lhs_wide ? lhs : rhs, module_.shape(narrow).dims}, false};
-  ir::OpId id = module_.addOp(ir::OpKind::convert_, {narrow}, {&type, 1});
-  module_.region(block.region).ops.push_back(id);
-  narrow = module_.op(id).result();
+  if (!isFloat(lhs) || !isFloat(rhs) || lhs == rhs) return;
+  const bool both_small = isSmall(lhs) && isSmall(rhs);
+  if (!both_small && byteSize(lhs) == byteSize(rhs)) return;
+  const DType common = both_small ? DType::f32 : byteSize(lhs) > byteSize(rhs) ? lhs : rhs;
+  for (ir::Value& operand : operands) {
+    if (module_.shape(operand).dtype == common) continue;
+    ir::Type type{Shape{common, module_.shape(operand).dims}, false};
+    ir::OpId id = module_.addOp(ir::OpKind::convert_, {operand}, {&type, 1});
+    module_.region(block.region).ops.push_back(id);
+    operand = module_.op(id).result();
+  }
 }
 
 ir::Values ModuleBuilder::operandsOf(const WireOp& op) const {

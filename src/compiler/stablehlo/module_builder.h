@@ -64,6 +64,11 @@ class ModuleBuilder {
   Status buildTupleElement(const WireOp& op, const OpRow& row, const OpAttrs& attrs);
   Status buildReturn(const WireOp& op, Block& block);
   Status requireOneDevice() const;
+  // dynamic_forms.cc
+  Status buildDynamic(const WireOp& op, const OpRow& row, const OpAttrs& attrs, Block& block);
+  Status giveAttribute(ir::Op& built, ir::Value from, std::string_view name) const;
+  // random_form.cc
+  Status buildRandom(const WireOp& op, const OpRow& row, const OpAttrs& attrs, Block& block);
 
   // Appends an op of ours whose results are those of `op`.
   Status append(const WireOp& op, ir::OpKind kind, ir::Values operands, Block& block,

@@ -12,6 +12,7 @@ Status ModuleBuilder::buildForm(const WireOp& op, const OpRow& row, const OpAttr
       TERCEL_TRY(requireOneDevice());
       return buildDeviceId(op, block);
     case OpForm::dot: return buildDot(op, row, attrs, block);
+    case OpForm::dynamic: return buildDynamic(op, row, attrs, block);
     case OpForm::dropped: return bind(op.results, {});
     case OpForm::inlined:
       TERCEL_TRY(requireOneDevice());
@@ -22,6 +23,7 @@ Status ModuleBuilder::buildForm(const WireOp& op, const OpRow& row, const OpAttr
     case OpForm::permute:
       TERCEL_TRY(requireOneDevice());
       return buildPermute(op, row, attrs, block);
+    case OpForm::random: return buildRandom(op, row, attrs, block);
     case OpForm::returns: return buildReturn(op, block);
     case OpForm::same:
     case OpForm::tuple: return bind(op.results, operandsOf(op));

@@ -26,6 +26,8 @@ constexpr Definition kDefinitions[] = {
   {{#dialect, name, OpForm::op, ir::OpKind::kind##_, {}}, attributes},
 #define WIRE_FORM(dialect, name, form, attributes) \
   {{#dialect, name, OpForm::form, {}, {}}, attributes},
+#define WIRE_DYNAMIC(dialect, name, kind, given, attributes) \
+  {{#dialect, name, OpForm::dynamic, ir::OpKind::kind##_, {}, given}, attributes},
 #define WIRE_REFUSED(dialect, name, attributes) \
   {{#dialect, name, OpForm::refused, {}, {}}, attributes},
 #include "compiler/stablehlo/op_map.def"

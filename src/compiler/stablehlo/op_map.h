@@ -15,9 +15,11 @@ enum class OpForm : uint8_t {
   device_id,      // 0 on one device
   dot,            // dot_general
   dropped,        // nothing
+  dynamic,        // the same op, of constants
   function,       // a Function
   inlined,        // the ops of its region
   one_device,     // its operands, on one device
+  random,         // random bits made numbers
   permute,        // its operand or zeros, on one device
   same,           // its operands
   returns,        // the results of its region
@@ -38,6 +40,7 @@ enum class AttrRule : uint8_t {
   literal,
   precision,
   text,
+  number,
   none,  // no row: only a form may use it
 };
 
@@ -56,6 +59,7 @@ struct OpRow {
   OpForm form = OpForm::refused;
   ir::OpKind kind{};
   std::span<const OpAttr> attrs;
+  std::string_view given = {};  // of form dynamic: what the operands behind the op's own give
 };
 
 // The row of an op, or null.

@@ -11,6 +11,8 @@ constexpr size_t kMaxTupleTypes = 1 << 16;
 std::optional<DType> integerDType(unsigned bits, bool is_unsigned) {
   switch (bits) {
     case 1: return DType::pred;
+    case 2: return is_unsigned ? DType::u2 : DType::s2;
+    case 4: return is_unsigned ? DType::u4 : DType::s4;
     case 8: return is_unsigned ? DType::u8 : DType::s8;
     case 16: return is_unsigned ? DType::u16 : DType::s16;
     case 32: return is_unsigned ? DType::u32 : DType::s32;
@@ -40,6 +42,17 @@ std::optional<DType> dtypeOf(const WireModule& wire, uint32_t type) {
     case TypeKind::F16: return DType::f16;
     case TypeKind::F32: return DType::f32;
     case TypeKind::F64: return DType::f64;
+    case TypeKind::F4E2M1FN: return DType::f4e2m1fn;
+    case TypeKind::F6E2M3FN: return DType::f6e2m3fn;
+    case TypeKind::F6E3M2FN: return DType::f6e3m2fn;
+    case TypeKind::F8E3M4: return DType::f8e3m4;
+    case TypeKind::F8E4M3: return DType::f8e4m3;
+    case TypeKind::F8E4M3B11FNUZ: return DType::f8e4m3b11fnuz;
+    case TypeKind::F8E4M3FN: return DType::f8e4m3fn;
+    case TypeKind::F8E4M3FNUZ: return DType::f8e4m3fnuz;
+    case TypeKind::F8E5M2: return DType::f8e5m2;
+    case TypeKind::F8E5M2FNUZ: return DType::f8e5m2fnuz;
+    case TypeKind::F8E8M0FNU: return DType::f8e8m0fnu;
     case TypeKind::Complex: return complexDType(wire.types[t.type].kind);
     default: break;
   }

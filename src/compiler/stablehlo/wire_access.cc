@@ -1,6 +1,7 @@
 #include "compiler/stablehlo/wire_access.h"
 
 #include <algorithm>
+#include <bit>
 #include <cstring>
 
 namespace tercel::stablehlo {
@@ -55,6 +56,14 @@ std::optional<std::string_view> textOf(const WireModule& wire, uint32_t attr) {
 std::optional<int64_t> integerOf(const WireModule& wire, uint32_t attr) {
   if (attr == kNone || wire.attrs[attr].kind != AttrKind::Integer) return std::nullopt;
   return static_cast<int64_t>(wire.attrs[attr].bits);
+}
+
+std::optional<double> numberOf(const WireModule& wire, uint32_t attr) {
+  if (attr == kNone || wire.attrs[attr].kind != AttrKind::Float) return std::nullopt;
+  const WireAttr& a = wire.attrs[attr];
+  if (wire.types[a.type].kind == TypeKind::F64) return std::bit_cast<double>(a.bits);
+  if (wire.types[a.type].kind != TypeKind::F32) return std::nullopt;
+  return std::bit_cast<float>(static_cast<uint32_t>(a.bits));
 }
 
 std::optional<bool> boolOf(const WireModule& wire, uint32_t attr) {

@@ -10,6 +10,8 @@ namespace tercel::stablehlo {
 // A String's characters or a Symbol's name.
 std::optional<std::string_view> textOf(const WireModule& wire, uint32_t attr);
 std::optional<int64_t> integerOf(const WireModule& wire, uint32_t attr);
+// Of a Float of 32 or 64 bits.
+std::optional<double> numberOf(const WireModule& wire, uint32_t attr);
 // A Boolean, or an integer of one bit.
 std::optional<bool> boolOf(const WireModule& wire, uint32_t attr);
 // The entries of an Array; of a Dictionary: names and values in turn.

@@ -32,7 +32,8 @@ static_assert(TERCEL_S64 == static_cast<int>(tercel::DType::s64));
 static_assert(TERCEL_U64 == static_cast<int>(tercel::DType::u64));
 static_assert(TERCEL_F64 == static_cast<int>(tercel::DType::f64));
 static_assert(TERCEL_C128 == static_cast<int>(tercel::DType::c128));
-static_assert(tercel::kDTypeCount == TERCEL_C128 + 1);
+static_assert(TERCEL_F8E8M0FNU == static_cast<int>(tercel::DType::f8e8m0fnu));
+static_assert(tercel::kDTypeCount == TERCEL_F8E8M0FNU + 1);
 static_assert(TERCEL_DATA_LOSS == static_cast<int>(Code::data_loss));
 
 thread_local std::string last_error;
