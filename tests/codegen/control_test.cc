@@ -331,17 +331,5 @@ TEST(Object, VerifierSpeaksFirst) {
   EXPECT_TRUE(compileKernels({kernels, 1}, Target::host(), {.verify = true}).ok());
 }
 
-TEST(Object, DoubleFmaNeedsTheInstruction) {
-  Kernel kernel{.name = "fma"};
-  Builder b(kernel);
-  auto x = b.addParam(Scalar::f64, false);
-  V v = b.load(x, b.index(0), 4);
-  b.store(x, b.index(0), b.fma(v, v, v));
-  const Kernel* kernels[] = {&kernel};
-  auto object = compileKernels(kernels, Target::named("x86-64-v2"));
-  ASSERT_FALSE(object.ok());
-  EXPECT_EQ(object.status().code(), Code::unimplemented);
-}
-
 }  // namespace
 }  // namespace tercel::codegen

@@ -164,9 +164,7 @@ void run(const std::vector<Case>& cases) {
   for (const Case& c : cases) kernels.push_back(makeKernel(c));
   for (const Target& target : testTargets()) {
     std::vector<const Kernel*> compiled;
-    for (size_t i = 0; i < cases.size(); ++i)
-      if (target.has_fma || cases[i].op != Opcode::fma || cases[i].from != Scalar::f64)
-        compiled.push_back(&kernels[i]);
+    for (const Kernel& kernel : kernels) compiled.push_back(&kernel);
     Result<ObjectCode> object = compileKernels(compiled, target, {.verify = true});
     ASSERT_TRUE(object.ok()) << object.status().message();
     engine::ObjectBytes objects[] = {object->bytes};
@@ -214,6 +212,49 @@ TEST(Pure, FloatArithmetic) {
   for (Scalar s : {Scalar::f16, Scalar::bf16})
     for (Opcode op : {Opcode::fneg, Opcode::fabs}) cases.push_back({op, s, s});
   run(cases);
+}
+
+// Where a product and a sum would round twice: sums that cancel, ties, results among the subnormals,
+// at both ends of the exponents.
+TEST(Pure, FmaOfDoublesRoundsOnce) {
+  constexpr int kCount = 1 << 16;
+  std::mt19937_64 random(5);
+  auto number = [&](int exponent) {
+    uint64_t mantissa = random() & (random() % 2 ? ~uint64_t{0} : random() % 2 ? 0xffull << 44 : 3);
+    double m = std::bit_cast<double>(0x3ff0000000000000 | mantissa >> 12 | random() << 63);
+    return std::ldexp(m, exponent);
+  };
+  auto between = [&](int low, int high) {
+    return low + static_cast<int>(random() % static_cast<uint64_t>(high - low + 1));
+  };
+  std::vector<double> a, b, c, out(kCount);
+  while (a.size() < kCount) {
+    int sum = random() % 2 ? between(-1150, -1000) : between(-1074, 1030);
+    int first = between(std::max(-1073, sum - 1000), std::min(1020, sum + 1050));
+    a.push_back(number(first));
+    b.push_back(number(std::clamp(sum - first, -1074, 1023)));
+    c.push_back(random() % 3 ? number(std::clamp(sum + between(-120, 120), -1074, 1023))
+                             : -a.back() * b.back() * (1 + 0x1p-52 * between(-2, 2)));
+  }
+  Kernel kernel{.name = "fma"};
+  Builder build(kernel);
+  kernel::BufferId in[3];
+  for (kernel::BufferId& buffer : in) buffer = build.addParam(Scalar::f64, true);
+  auto results = build.addParam(Scalar::f64, false);
+  build.forLoop(build.taskBegin(), build.taskEnd(), 4, [&](V i) {
+    build.store(results, i, build.fma(build.load(in[0], i, 4), build.load(in[1], i, 4),
+                                      build.load(in[2], i, 4)));
+  });
+  for (const Target& target : testTargets()) {
+    MachineCode code = compile(kernel, target);
+    if (!code.entry || !runsHere(target)) continue;
+    code({a.data(), b.data(), c.data(), out.data()}, 0, kCount);
+    for (int i = 0; i < kCount; ++i) {
+      double want = std::fma(a[i], b[i], c[i]);
+      ASSERT_EQ(std::bit_cast<uint64_t>(out[i]), std::bit_cast<uint64_t>(want))
+          << target.cpu << ": " << a[i] << " * " << b[i] << " + " << c[i];
+    }
+  }
 }
 
 TEST(Pure, FloatComparison) {

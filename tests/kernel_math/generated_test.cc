@@ -1,4 +1,4 @@
-// The functions over kernel values, compiled by LLVM for this machine, give the bits that the
+// The functions over kernel values, compiled by LLVM for this machine and lesser ones, give the bits that the
 // scalar builder gives: neither lowering nor code generator contracts, folds or reassociates.
 #include <gtest/gtest.h>
 
@@ -46,10 +46,10 @@ bool same(T x, T y) {
 
 // out[i] = f(x[i], y[i]), where f takes a math builder.
 template <class T, class F>
-codegen::MachineCode generate(const char* name, F f) {
+codegen::MachineCode generate(const char* name, F f, const codegen::Target& target) {
   constexpr int bits = 8 * sizeof(T);
   const Scalar scalar = bits == 64 ? Scalar::f64 : Scalar::f32;
-  const int lanes = codegen::Target::host().vector_bytes * 8 / bits;
+  const int lanes = target.vector_bytes * 8 / bits;
   kernel::Kernel kernel{.name = name};
   kernel::Builder b(kernel);
   auto x = b.addParam(scalar, true), y = b.addParam(scalar, true), out = b.addParam(scalar, false);
@@ -57,23 +57,22 @@ codegen::MachineCode generate(const char* name, F f) {
     kernel::MathBuilder<bits> math{b, static_cast<uint16_t>(lanes)};
     b.store(out, i, f(math, b.load(x, i, lanes), b.load(y, i, lanes)));
   });
-  return codegen::compile(kernel);
+  return codegen::compile(kernel, target);
 }
 
 template <class T, class F>
 void check(const char* name, F f) {
-  std::vector<T> x = inputs<T>(1), y = inputs<T>(2), out(x.size());
-  if (!codegen::Target::host().has_fma) GTEST_SKIP() << "no fma";
-  codegen::MachineCode code = generate<T>(name, f);
-  ASSERT_NE(code.entry, nullptr);
-  code({x.data(), y.data(), out.data()}, 0, static_cast<int64_t>(x.size()));
+  std::vector<T> x = inputs<T>(1), y = inputs<T>(2), out(x.size()), wanted;
   ScalarBuilder<T> scalar;
-  int failures = 0;
-  for (size_t i = 0; i < x.size() && failures < 5; ++i) {
-    T want = f(scalar, x[i], y[i]);
-    if (same(out[i], want)) continue;
-    ADD_FAILURE() << name << "(" << x[i] << ", " << y[i] << "): " << out[i] << ", want " << want;
-    ++failures;
+  for (size_t i = 0; i < x.size(); ++i) wanted.push_back(f(scalar, x[i], y[i]));
+  for (const codegen::Target& target : codegen::testTargets()) {
+    codegen::MachineCode code = generate<T>(name, f, target);
+    ASSERT_NE(code.entry, nullptr);
+    if (!codegen::runsHere(target)) continue;
+    code({x.data(), y.data(), out.data()}, 0, static_cast<int64_t>(x.size()));
+    for (size_t i = 0; i < x.size(); ++i)
+      ASSERT_TRUE(same(out[i], wanted[i])) << target.cpu << ": " << name << "(" << x[i] << ", "
+                                           << y[i] << ") " << out[i] << ", want " << wanted[i];
   }
 }
 

@@ -175,13 +175,6 @@ llvm::Value* Emitter::emitFloatUnary(const Inst& inst) {
   }
 }
 
-llvm::Value* Emitter::emitFma(const Inst& inst) {
-  Value *a = operand(inst, 0), *b = operand(inst, 1), *c = operand(inst, 2);
-  if (target_.has_fma) return intrinsic(intrinsics::fma, {a, b, c});
-  TERCEL_CHECK(inst.type.scalar == Scalar::f32, "fma of f64 for ", target_.cpu);
-  return emitFloatFma(a, b, c);
-}
-
 // a 2^exponent: what vscalef does, or two products of which only the second one rounds.
 llvm::Value* Emitter::emitScalb(Value* a, Value* exponent) {
   llvm::Type* float_type = a->getType();
@@ -207,28 +200,6 @@ llvm::Value* Emitter::emitScalb(Value* a, Value* exponent) {
   Value* k = ir_.CreateSub(asInt(ir_.CreateFAdd(exponent, shifter)), asInt(shifter));
   Value* half = ir_.CreateAShr(k, bits(k, 1));
   return ir_.CreateFMul(ir_.CreateFMul(a, power(half)), power(ir_.CreateSub(k, half)));
-}
-
-// In doubles the product is exact; a sum rounded to odd can be rounded again to float (Boldo and
-// Melquiond, "Emulation of FMA and correctly rounded sums"). Knuth's TwoSum finds its error.
-llvm::Value* Emitter::emitFloatFma(Value* a, Value* b, Value* c) {
-  llvm::Type* f32 = a->getType();
-  llvm::Type* f64 = f32->getWithNewType(ir_.getDoubleTy());
-  llvm::Type* i64 = f32->getWithNewType(ir_.getInt64Ty());
-  Value* product = ir_.CreateFMul(ir_.CreateFPExt(a, f64), ir_.CreateFPExt(b, f64));
-  c = ir_.CreateFPExt(c, f64);
-  Value* sum = ir_.CreateFAdd(product, c);
-  Value* part = ir_.CreateFSub(sum, product);
-  Value* error = ir_.CreateFAdd(ir_.CreateFSub(product, ir_.CreateFSub(sum, part)),
-                                ir_.CreateFSub(c, part));
-  Value* word = ir_.CreateBitCast(sum, i64);
-  Value* inexact = ir_.CreateFCmpONE(error, llvm::ConstantFP::get(f64, 0.0));
-  Value* even = ir_.CreateICmpEQ(ir_.CreateAnd(word, bits(word, 1)), bits(word, 0));
-  Value* signs = ir_.CreateXor(word, ir_.CreateBitCast(error, i64));
-  Value* outwards = ir_.CreateICmpSGE(signs, bits(word, 0));
-  Value* step = ir_.CreateSelect(outwards, bits(word, 1), bits(word, ~uint64_t{0}));
-  Value* odd = ir_.CreateSelect(ir_.CreateAnd(inexact, even), ir_.CreateAdd(word, step), word);
-  return ir_.CreateFPTrunc(ir_.CreateBitCast(odd, f64), f32);
 }
 
 llvm::Value* Emitter::emitCompare(const Inst& inst) {

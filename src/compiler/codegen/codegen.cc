@@ -125,20 +125,10 @@ Result<std::vector<std::byte>> compile(const Emit& emit, const Target& target,
   return code;
 }
 
-Status checkTarget(Kernels kernels, const Target& target) {
-  if (target.has_fma) return {};
-  for (const kernel::Kernel* kernel : kernels)
-    for (const kernel::Inst& inst : kernel->insts)
-      if (inst.op == kernel::Opcode::fma && inst.type.scalar == kernel::Scalar::f64)
-        return unimplemented("a double-precision fma for ", target.cpu, ", which has none");
-  return {};
-}
-
 }  // namespace
 
 Result<ObjectCode> compileKernels(Kernels kernels, const Target& target,
                                   const CodegenOptions& options) {
-  TERCEL_TRY(checkTarget(kernels, target));
   if (options.verify)
     for (const kernel::Kernel* kernel : kernels) TERCEL_TRY(kernel::verify(*kernel));
   ObjectCode code;

@@ -54,11 +54,14 @@ class Emitter {
   Value* emitMulHigh(Value* a, Value* b);
   Value* emitMulHigh64(Value* a, Value* b);
   Value* emitFloatUnary(const Inst& inst);
-  Value* emitFma(const Inst& inst);
   Value* emitScalb(Value* a, Value* exponent);
-  Value* emitFloatFma(Value* a, Value* b, Value* c);
   Value* emitCompare(const Inst& inst);
   Value* intrinsic(llvm::Intrinsic::ID id, std::initializer_list<Value*> operands);
+
+  // fma.cc
+  Value* emitFma(const Inst& inst);
+  Value* emitFloatFma(Value* a, Value* b, Value* c);
+  Value* emitDoubleFma(Value* a, Value* b, Value* c);
 
   // convert.cc
   Value* emitConversion(const Inst& inst);
