@@ -114,7 +114,12 @@ class ContractNest {
   LoopPlan plan_;
   Dims domain_;      // the output's dimensions, then the sum's
   size_t rank_ = 0;  // of the output
-  size_t access_[2] = {kNone, kNone};  // of the operands, in the plan; of a constant none
+  // Of each operand, in the plan: where slices of it start, then itself; of a constant none.
+  struct Accesses {
+    size_t first = 0, last = 0;
+    bool empty() const { return first == last; }
+  };
+  Accesses accesses_[2];
   Axis rows_, columns_;
   std::vector<size_t> k_groups_, task_groups_;
   Dims task_extents_;

@@ -41,22 +41,27 @@ void ContractNest::probeAll(Emitter& e, const Indices& domain) {
     e.at(op_.operand(operand), operand == 0 ? contraction_.lhs(e.space(), out, k)
                                             : contraction_.rhs(e.space(), out, k));
     if (e.record->size() > before)
-      access_[operand] = before;
-    else  // not from memory, or read already, as the lhs
-      access_[operand] = operand == 0 ? kNone : access_[0];
+      accesses_[operand] = {before, e.record->size()};
+    else if (operand == 1)  // not from memory, or read already, as the lhs
+      accesses_[1] = accesses_[0];
   }
   e.bindElem(op_.result(), {e.builder().opaque({sum_, 1}), {}});
   storeOutputs(low_, e, m_.shape(op_.result()).dims, out);
 }
 
 int64_t ContractNest::strideOf(size_t operand, size_t group) const {
-  return group == kNone || access_[operand] == kNone ? 0 : plan_.strides[access_[operand]][group];
+  if (group == kNone) return 0;
+  const Accesses& all = accesses_[operand];
+  for (size_t access = all.last; access-- > all.first;)
+    if (int64_t stride = plan_.strides[access][group]) return stride;
+  return 0;
 }
 
 // Which groups index the m side alone, the n side alone, both, or the sum.
 bool ContractNest::classify() {
-  for (size_t access : access_)
-    if (access != kNone && plan_.strides[access].empty()) return false;
+  for (const Accesses& all : accesses_)
+    for (size_t access = all.first; access < all.last; ++access)
+      if (plan_.strides[access].empty()) return false;
   for (size_t g = 0; g < plan_.groups.size(); ++g) {
     bool summed = plan_.loops[plan_.groups[g][0]].dim >= rank_;
     if (summed) k_groups_.push_back(g);
@@ -84,7 +89,7 @@ bool ContractNest::classify() {
 void ContractNest::addOuter(size_t group) {
   bool in_rows = strideOf(rows_.operand, group) != 0;
   bool in_columns = strideOf(columns_.operand, group) != 0;
-  bool known = access_[0] != kNone && access_[1] != kNone && in_rows != in_columns;
+  bool known = !accesses_[0].empty() && !accesses_[1].empty() && in_rows != in_columns;
   Axis* axis = !known ? nullptr : in_rows ? &rows_ : &columns_;
   (axis ? axis->outer : task_groups_).push_back(group);
   (axis ? axis->outer_extents : task_extents_).push_back(extent(group));
