@@ -127,19 +127,19 @@ TEST(StablehloReader, NamesWhatItRefuses) {
     // An op without a line is where its function is.
     ProgramWriter p;
     uint32_t file = p.w.attr(kBuiltin, varints({2, p.w.string("model.py")}));
-    uint32_t name = p.w.attr(kBuiltin, varints({2, p.w.string("fft")}));
+    uint32_t name = p.w.attr(kBuiltin, varints({2, p.w.string("einsum")}));
     p.function_location = p.w.attr(kBuiltin, varints({11, file, 7, 3}));
     p.location = p.w.attr(kBuiltin, varints({14, name, p.location}));
-    p.add("fft_v1", {0}, {p.f32x2});
+    p.add("einsum_v1", {0}, {p.f32x2});
     p.ret({1});
     expectError(p.finish({p.f32x2}), Code::unimplemented,
-                "stablehlo.fft at fft (model.py:7:3): this op on (tensor<2xf32>)");
+                "stablehlo.einsum at einsum (model.py:7:3): this op on (tensor<2xf32>)");
   }
   {
     ProgramWriter p;
-    p.add("fft_v1", {0}, {p.f32x2}, {}, "", kStrange);
+    p.add("einsum_v1", {0}, {p.f32x2}, {}, "", kStrange);
     p.ret({1});
-    expectError(p.finish({p.f32x2}), Code::unimplemented, "strange.fft_v1");
+    expectError(p.finish({p.f32x2}), Code::unimplemented, "strange.einsum_v1");
   }
   {
     ProgramWriter p;
