@@ -234,7 +234,8 @@ Status generateKernels(const ir::Module& module, plan::Plan& plan, const Compile
     size_t i = missing[m];
     Status status;
     try {
-      Result<Shared> made = fetch(module, plan.clusters[i], keys[i], plan.names[i], options, store.get());
+      Result<Shared> made =
+          fetch(module, plan.clusters[i], keys[i], plan.names[i], options, store.get());
       if (made.ok()) {
         kernels[i] = *made;
         cache().insert(keys[i], *made);

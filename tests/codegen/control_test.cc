@@ -46,7 +46,8 @@ TEST(Control, TaskLoopAddsTwoArrays) {
   });
 }
 
-// f(x, y) = x + y in the lanes where x > 100, by a loop that adds ones; two kernels share it. Sums are carried past the calls, as what a loop keeps in registers.
+// f(x, y) = x + y in the lanes where x > 100, by a loop that adds ones; two kernels share it. Sums
+// are carried past the calls, as what a loop keeps in registers.
 Kernel addRarely(std::string name, int lanes) {
   Kernel kernel{.name = std::move(name)};
   Builder b(kernel);

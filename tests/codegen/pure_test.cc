@@ -214,8 +214,7 @@ TEST(Pure, FloatArithmetic) {
   run(cases);
 }
 
-// Where a product and a sum would round twice: sums that cancel, ties, results among the subnormals,
-// at both ends of the exponents.
+// Where a product and a sum would round twice: sums that cancel, ties, subnormal results.
 TEST(Pure, FmaOfDoublesRoundsOnce) {
   constexpr int kCount = 1 << 16;
   std::mt19937_64 random(5);

@@ -1,5 +1,6 @@
-// The functions over kernel values, compiled by LLVM for this machine and lesser ones, give the bits that the
-// scalar builder gives: neither lowering nor code generator contracts, folds or reassociates.
+// The functions over kernel values, compiled by LLVM for this machine and lesser ones, give the bits
+// that the scalar builder gives: neither lowering nor code generator contracts, folds or
+// reassociates.
 #include <gtest/gtest.h>
 
 #include <bit>

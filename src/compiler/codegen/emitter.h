@@ -1,5 +1,6 @@
 // A kernel, or a function of one -> one LLVM function, already in SSA form: blocks become basic
-// blocks, what a loop carries becomes phis. f16 and bf16 values are i16 here: only conversions look inside them.
+// blocks, what a loop carries becomes phis. f16 and bf16 values are i16 here: only conversions look
+// inside them.
 #pragma once
 #include <llvm/IR/IRBuilder.h>
 #include <llvm/IR/Module.h>
