@@ -8,30 +8,36 @@ namespace {
 constexpr int64_t kSmall = 256;      // elements: one piece is soon done with them
 constexpr size_t kOpsOfPieces = 24;  // ops that all pieces together may have
 
-// For each dimension the places where a bound of `evaluate` cuts it.
-std::vector<std::vector<int64_t>> findCuts(const Lowering& lowering, const Dims& domain,
-                                           const Evaluate& evaluate) {
+// Where a bound of `evaluate` that is open in the piece cuts one of its dimensions, and the end.
+std::vector<int64_t> findCuts(const Lowering& lowering, const Piece& piece, size_t dimension,
+                              const Evaluate& evaluate) {
   KernelLowering scratch(lowering.module, lowering.cluster, lowering.machine);
   IndexSpace space(scratch.builder);
   Indices indices;
   std::vector<size_t> dim_of_atom;
-  for (size_t d = 0; d < domain.size(); ++d) {
-    indices.push_back(space.loop(scratch.builder.opaque({Scalar::i64, 1}), domain[d]));
-    if (domain[d] > 1) dim_of_atom.push_back(d);
+  for (size_t d = 0; d < piece.extents.size(); ++d) {
+    Index i = space.loop(scratch.builder.opaque({Scalar::i64, 1}), piece.extents[d]);
+    indices.push_back(space.add(i, piece.start[d]));
+    if (piece.extents[d] > 1) dim_of_atom.push_back(d);
   }
   Emitter emitter(scratch.builder, space, lowering.module, 1);
   scratch.bindInputs(emitter);
   std::vector<Bound> bounds;
   emitter.bounds = &bounds;
   evaluate(emitter, indices);
-  std::vector<std::vector<int64_t>> cuts(domain.size());
+  int64_t end = piece.extents[dimension];
+  std::vector<int64_t> cuts{end};
   for (const auto& [index, extent] : bounds) {
-    if (index.terms.size() != 1 || index.terms[0].atom >= dim_of_atom.size()) continue;
-    size_t d = dim_of_atom[index.terms[0].atom];
+    if (index.terms.size() != 1 || index.terms[0].atom >= dim_of_atom.size() ||
+        dim_of_atom[index.terms[0].atom] != dimension)
+      continue;
     int64_t c = index.constant;
-    if (index.terms[0].factor == 1) cuts[d].insert(cuts[d].end(), {-c, extent - c});
-    if (index.terms[0].factor == -1) cuts[d].insert(cuts[d].end(), {c + 1, c + 1 - extent});
+    if (index.terms[0].factor == 1) cuts.insert(cuts.end(), {-c, extent - c});
+    if (index.terms[0].factor == -1) cuts.insert(cuts.end(), {c + 1, c + 1 - extent});
   }
+  std::erase_if(cuts, [&](int64_t cut) { return cut <= 0 || cut > end; });
+  std::sort(cuts.begin(), cuts.end());
+  cuts.erase(std::unique(cuts.begin(), cuts.end()), cuts.end());
   return cuts;
 }
 
@@ -42,25 +48,18 @@ std::vector<Piece> cutDomain(const Lowering& lowering, const Dims& domain,
   std::vector<Piece> pieces{{Indices(domain.size()), domain}};
   size_t most = kOpsOfPieces / std::max<size_t>(1, lowering.cluster.ops.size());
   if (most < 2 || elementCount(domain) < kSmall) return pieces;
-  auto cuts = findCuts(lowering, domain, evaluate);
   for (size_t d = domain.size(); d-- > 0;) {  // the innermost dimension gains most
-    std::vector<int64_t>& at = cuts[d];
-    std::erase_if(at, [&](int64_t cut) { return cut <= 0 || cut >= domain[d]; });
-    at.push_back(domain[d]);
-    std::sort(at.begin(), at.end());
-    at.erase(std::unique(at.begin(), at.end()), at.end());
-    if (pieces.size() * at.size() > most) continue;
     std::vector<Piece> finer;
     for (const Piece& piece : pieces) {
       int64_t start = 0;
-      for (int64_t end : at) {
+      for (int64_t end : findCuts(lowering, piece, d, evaluate)) {
         finer.push_back(piece);
         finer.back().start[d] = Index(start);
         finer.back().extents[d] = end - start;
         start = end;
       }
     }
-    pieces = std::move(finer);
+    if (finer.size() <= most) pieces = std::move(finer);
   }
   return pieces;
 }

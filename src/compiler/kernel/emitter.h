@@ -119,6 +119,7 @@ class Emitter {
 
   Guard both(Guard a, Guard b);
   V conditionOf(const Guard& guard);
+  bool never(const Guard& guard) const;  // known not to hold
   bool anyVaries(const Indices& indices) const;
   // x as an index of a dimension whose elements are `gap` apart; `inside` gets what must hold for
   // one to be there.
@@ -150,7 +151,8 @@ class Emitter {
   Index clampedIndex(ir::Value start, const Indices& at, int64_t limit);
   // The element's value as an index in [0, extent), without clamping.
   Index elemIndex(const Elem& elem, DType dtype, int64_t extent);
-  // 0 <= x < extent, for an index that may be outside; invalid V where it always holds.
+  // 0 <= x < extent, for an index that may be outside; invalid V where it always holds, a constant
+  // where it never does.
   V inBounds(const Index& x, int64_t extent);
   Guard guardOf(V condition);
   Elem selectWhere(V condition, const Elem& a, const Elem& b);

@@ -25,8 +25,14 @@ Guard Emitter::guardOf(V condition) {
   return b_.type(condition).isVector() ? Guard{condition, {}} : Guard{{}, condition};
 }
 
+bool Emitter::never(const Guard& guard) const {
+  uint64_t holds = 1;
+  return guard.scalar.valid() && b_.isConstant(guard.scalar, &holds) && holds == 0;
+}
+
 V Emitter::inBounds(const Index& x, int64_t extent) {
   if (space_.lowest(x) >= 0 && space_.highest(x) < extent) return {};
+  if (space_.highest(x) < 0 || space_.lowest(x) >= extent) return b_.constant({Scalar::i1, 1}, 0);
   if (bounds) bounds->push_back({x, extent});
   space_.noteBareUse(x);
   V value = space_.varies(x) ? space_.emitLanes(x, lanes_) : space_.emitScalar(x);
@@ -56,6 +62,7 @@ Elem Emitter::branch(V condition, const std::function<Elem()>& then,
 
 Elem Emitter::choose(const Guard& where, bool vector, const std::function<Elem()>& then,
                      const std::function<Elem()>& otherwise) {
+  if (never(where)) return vector ? elemWiden(b_, otherwise(), lanes_) : otherwise();
   auto select = [&](V condition) {
     if (!condition.valid()) return then();
     Elem chosen = guarded(guardOf(condition), then);
@@ -74,11 +81,18 @@ Elem Emitter::padAt(const ir::Op& op, const Indices& indices) {
   const Dims& dims = m_.shape(op.operand(0)).dims;
   auto padding = [&] { return at(op.operand(1), {}); };
   if (elementCount(dims) == 0) return padding();
+  const auto &low = op.ints(AttrKey::edge_padding_low), &gaps = op.ints(AttrKey::interior_padding);
   Guard inside;
   Indices mapped;
+  // Those that are outside in any dimension first: nothing is asked of the others then.
   for (size_t d = 0; d < dims.size(); ++d) {
-    Index x = space_.subtract(indices[d], Index(op.ints(AttrKey::edge_padding_low)[d]));
-    mapped.push_back(undilate(x, dims[d], op.ints(AttrKey::interior_padding)[d] + 1, inside));
+    Index x = space_.subtract(indices[d], Index(low[d]));
+    bool outside = space_.highest(x) < 0 || space_.lowest(x) > (dims[d] - 1) * (gaps[d] + 1);
+    if (outside) return anyVaries(indices) ? elemWiden(b_, padding(), lanes_) : padding();
+  }
+  for (size_t d = 0; d < dims.size(); ++d) {
+    Index x = space_.subtract(indices[d], Index(low[d]));
+    mapped.push_back(undilate(x, dims[d], gaps[d] + 1, inside));
   }
   return choose(inside, anyVaries(indices), [&] { return at(op.operand(0), mapped); }, padding);
 }
