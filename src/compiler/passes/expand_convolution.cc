@@ -53,13 +53,17 @@ class Ordering {
   }
 
   // A window of one element makes a product of matrices, which fills vectors as it is; with few
-  // products to an output, or few features, turning the arrays takes longer than it saves.
+  // products to an output, or few features, turning the arrays takes longer than it saves. Strides
+  // leave no vectors along space.
   bool gainsFromTurning() const {
     constexpr int64_t kFewProducts = 64, kFewFeatures = 8;
     const Shape& kernel = rw_.shape(old_.operand(1));
+    bool strided = std::ranges::any_of(old_.ints(AttrKey::window_strides),
+                                       [](int64_t x) { return x != 1; });
     bool window = std::ranges::any_of(old_.ints(AttrKey::kernel_spatial_dimensions),
                                       [&](int64_t d) { return kernel.dims[d] > 1; });
-    return window && kernel.elements() / features() >= kFewProducts && features() >= kFewFeatures;
+    return window && kernel.elements() / features() >= kFewProducts &&
+           (strided || features() >= kFewFeatures);
   }
 
   Ints imageOrder(const ConvolutionDims& dims) const {
