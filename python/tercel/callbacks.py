@@ -11,7 +11,8 @@ import numpy as np
 # Element types whose name in NumPy is not made of their kind and bits.
 _NAMES = {
     "pred": "bool", "bf16": "bfloat16", "c64": "complex64", "c128": "complex128",
-    "f4E2M1FN": "float4_e2m1fn", "f8E3M4": "float8_e3m4", "f8E4M3": "float8_e4m3",
+    "f4E2M1FN": "float4_e2m1fn", "f6E2M3FN": "float6_e2m3fn",
+    "f6E3M2FN": "float6_e3m2fn", "f8E3M4": "float8_e3m4", "f8E4M3": "float8_e4m3",
     "f8E4M3B11FNUZ": "float8_e4m3b11fnuz", "f8E4M3FN": "float8_e4m3fn",
     "f8E4M3FNUZ": "float8_e4m3fnuz", "f8E5M2": "float8_e5m2", "f8E5M2FNUZ": "float8_e5m2fnuz",
     "f8E8M0FNU": "float8_e8m0fnu",

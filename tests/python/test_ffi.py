@@ -28,12 +28,15 @@ SOURCE = r"""
 namespace ffi = xla::ffi;
 
 static ffi::Error Scale(ffi::Buffer<ffi::F32> x, float times, int64_t add, std::string_view mode,
-                        ffi::Span<const int64_t> numbers, bool negate,
+                        ffi::Span<const int64_t> numbers, ffi::Span<const float> weights,
+                        ffi::Dictionary more, bool negate,
                         ffi::ResultBuffer<ffi::F32> y) {
   if (mode == "fail") return ffi::Error::InvalidArgument("asked to fail");
   if (mode != "plain") return ffi::Error(ffi::ErrorCode::kOutOfRange, "mode " + std::string(mode));
   float sum = add;
   for (int64_t n : numbers) sum += n;
+  for (float w : weights) sum += w;
+  sum += *more.get<double>("half");
   for (size_t i = 0; i < x.element_count(); ++i)
     y->typed_data()[i] = (negate ? -1 : 1) * times * x.typed_data()[i] + sum;
   return ffi::Error::Success();
@@ -41,6 +44,7 @@ static ffi::Error Scale(ffi::Buffer<ffi::F32> x, float times, int64_t add, std::
 XLA_FFI_DEFINE_HANDLER_SYMBOL(scale, Scale, ffi::Ffi::Bind()
     .Arg<ffi::Buffer<ffi::F32>>().Attr<float>("times").Attr<int64_t>("add")
     .Attr<std::string_view>("mode").Attr<ffi::Span<const int64_t>>("numbers")
+    .Attr<ffi::Span<const float>>("weights").Attr<ffi::Dictionary>("more")
     .Attr<bool>("negate").Ret<ffi::Buffer<ffi::F32>>());
 
 static ffi::Error Shape(ffi::AnyBuffer x, ffi::ResultBuffer<ffi::S64> y) {
@@ -130,7 +134,8 @@ def library(tmp_path_factory):
 def scale(x, mode="plain"):
     return jax.ffi.ffi_call("test_scale", jax.ShapeDtypeStruct(x.shape, x.dtype))(
         x, times=np.float32(2.5), add=np.int64(-3), mode=mode, negate=True,
-        numbers=np.array([1, 2, 3], np.int64))
+        numbers=np.array([1, 2, 3], np.int64), weights=np.array([0.1, -1e-30], np.float32),
+        more={"half": np.float64(0.5)})
 
 
 def test_attributes_of_all_kinds(library, agree):
@@ -143,7 +148,7 @@ def test_an_error_keeps_its_code_and_the_next_call_works(library, tercel):
         jax.jit(lambda x: scale(x, "fail"))(jnp.ones(3)).block_until_ready()
     with pytest.raises(jax.errors.JaxRuntimeError, match="OUT_OF_RANGE.*mode strange"):
         jax.jit(lambda x: scale(x, "strange"))(jnp.ones(3)).block_until_ready()
-    assert jax.jit(scale)(jnp.ones(3))[0] == -2.5 + 3
+    assert abs(jax.jit(scale)(jnp.ones(3))[0] - 1.1) < 1e-6
 
 
 def test_a_wrong_attribute_is_named(library, tercel):

@@ -13,7 +13,7 @@ namespace tercel::stablehlo {
 namespace {
 
 constexpr int kMaxDepth = 16;
-constexpr size_t kMaxListedElements = 4096;
+constexpr size_t kMaxListedElements = 1 << 20;
 
 std::string quoted(std::string_view text) {
   constexpr char kHex[] = "0123456789abcdef";
@@ -38,17 +38,26 @@ std::string shortest(T number) {
   return std::string(buffer, end);
 }
 
-std::string floatText(const WireAttr& attr, DType dtype) {
-  double wide = std::bit_cast<double>(attr.bits);
-  float narrow = std::bit_cast<float>(static_cast<uint32_t>(attr.bits));
-  if (dtype == DType::f16) narrow = halfToFloat(static_cast<uint16_t>(attr.bits));
-  if (dtype == DType::bf16) narrow = std::bit_cast<float>(static_cast<uint32_t>(attr.bits) << 16);
+// A name of letters, digits, _ and . as it is.
+std::string nameText(std::string_view name) {
+  constexpr std::string_view kPlain =
+      "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_.";
+  bool plain = !name.empty() && name.find_first_not_of(kPlain) == name.npos;
+  return plain ? std::string(name) : quoted(name);
+}
+
+std::string floatText(uint64_t bits, DType dtype) {
+  double wide = std::bit_cast<double>(bits);
+  float narrow = std::bit_cast<float>(static_cast<uint32_t>(bits));
+  if (dtype == DType::f16) narrow = halfToFloat(static_cast<uint16_t>(bits));
+  if (dtype == DType::bf16) narrow = std::bit_cast<float>(static_cast<uint32_t>(bits) << 16);
   bool is_wide = dtype == DType::f64;
-  if (std::isfinite(is_wide ? wide : double{narrow}))
+  bool has_digits = is_wide || dtype == DType::f32 || dtype == DType::f16 || dtype == DType::bf16;
+  if (has_digits && std::isfinite(is_wide ? wide : double{narrow}))
     return is_wide ? shortest(wide) : shortest(narrow);
   uint64_t mask = is_wide ? ~uint64_t{0} : (uint64_t{1} << (8 * byteSize(dtype))) - 1;
   char buffer[20];
-  auto end = std::to_chars(buffer, buffer + sizeof(buffer), attr.bits & mask, 16).ptr;
+  auto end = std::to_chars(buffer, buffer + sizeof(buffer), bits & mask, 16).ptr;
   return "0x" + std::string(buffer, end);
 }
 
@@ -109,7 +118,7 @@ class Writer {
       return {};
     }
     bool is_float = a.kind == AttrKind::Float && dtype && isFloat(*dtype);
-    text_ += is_float                            ? floatText(a, *dtype)
+    text_ += is_float                            ? floatText(a.bits, *dtype)
              : wire_.types[a.type].is_unsigned ? cat(a.bits)
                                                : cat(static_cast<int64_t>(a.bits));
     text_ += cat(" : ", is_index ? std::string_view("index") : dtypeName(*dtype));
@@ -119,11 +128,15 @@ class Writer {
   Status writeElements(uint32_t index) {
     std::optional<Elements> e = elementsOf(wire_, index);
     std::optional<DType> dtype = e ? dtypeOf(wire_, e->type) : std::nullopt;
-    if (!dtype || isFloat(*dtype) || isComplex(*dtype) || e->count > kMaxListedElements)
-      return unimplemented("an attribute that is a large or non-integer array");
+    if (!dtype || isComplex(*dtype) || e->count > kMaxListedElements)
+      return unimplemented("an attribute that is a large or complex array");
     TERCEL_TRY(budget_.spend(24 * e->count));
     text_ += cat(dtypeName(*dtype), '[', e->count, "](");
-    for (uint64_t i = 0; i < e->count; ++i) text_ += cat(i ? ", " : "", elementAt(*e, i));
+    for (uint64_t i = 0; i < e->count; ++i) {
+      int64_t element = elementAt(*e, i);
+      text_ += i ? ", " : "";
+      text_ += isFloat(*dtype) ? floatText(static_cast<uint64_t>(element), *dtype) : cat(element);
+    }
     text_ += ')';
     return {};
   }
@@ -144,7 +157,7 @@ class Writer {
     for (size_t i = 0; i + 1 < entries.size(); i += 2) {
       std::string_view name = textOf(wire_, entries[i]).value_or("");
       TERCEL_TRY(budget_.spend(name.size()));
-      text_ += cat(i > 0 ? ", " : "", name, " = ");
+      text_ += cat(i > 0 ? ", " : "", nameText(name), " = ");
       TERCEL_TRY(write(entries[i + 1], depth + 1));
     }
     text_ += '}';

@@ -185,8 +185,7 @@ struct XLA_FFI_Handler_Register_Args {
   FFI_HEAD;
   XLA_FFI_ByteSpan name;
   XLA_FFI_ByteSpan platform;
-  XLA_FFI_Handler_Bundle bundle;
-  XLA_FFI_Handler_Traits traits;
+  XLA_FFI_Handler_Bundle bundle;  // of any length; what follows it lies elsewhere in each
 };
 
 struct XLA_FFI_Stream_Get_Args {

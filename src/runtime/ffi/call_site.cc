@@ -57,8 +57,14 @@ Status CallSite::prepare(const engine::CustomCall& call) {
   handler_ = *handler;
   if (handler_.untyped) return Status();
   TERCEL_ASSIGN(attributes_, Attributes::parse(call.configuration));
-  for (const auto& value : signature_.operands) buffers_.push_back(bufferOf(value));
-  for (const auto& value : signature_.results) buffers_.push_back(bufferOf(value));
+  for (const auto* values : {&signature_.operands, &signature_.results}) {
+    for (const program::CallValue& value : *values) {
+      buffers_.push_back(bufferOf(value));
+      if (buffers_.back().dtype == kInvalidType) {
+        return unimplemented("the FFI has no name for the type of ", toString(value.shape));
+      }
+    }
+  }
   arg_types_.assign(signature_.operands.size(), XLA_FFI_ArgType_BUFFER);
   ret_types_.assign(signature_.results.size(), XLA_FFI_RetType_BUFFER);
   return Status();
