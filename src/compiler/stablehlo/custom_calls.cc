@@ -1,5 +1,5 @@
-// Custom calls. A layout that is not row-major becomes transposes around the call, so that each value
-// lies in memory as its type says.
+// Custom calls. A layout that is not row-major becomes transposes around the call, so that each
+// value lies in memory as its type says.
 #include <algorithm>
 
 #include "compiler/ir/custom_call.h"
@@ -98,43 +98,52 @@ Status ModuleBuilder::buildCustomCall(const WireOp& op, const OpRow& row, const 
   ir::Values operands = operandsOf(op);
   TERCEL_TRY(takeResults(op));
   TERCEL_TRY(spendValues(2 * (operands.size() + result_types_.size())));
-  std::vector<ir::Type> operand_types, types = result_types_;
+  std::vector<ir::Type> operand_types;
   for (ir::Value v : operands) operand_types.push_back(module_.type(v));
-  std::vector<ir::Ints> operand_layouts, result_layouts;
   // Nobody is shown the values of this one: its layouts are what it asks of the memory of arrays.
   std::string_view target = textOf(wire_, attrNamed(row, attrs, "call_target_name")).value_or("");
   bool shown = target != "LayoutConstraint";
   auto layouts = [&](std::string_view name) { return shown ? attrNamed(row, attrs, name) : kNone; };
-  TERCEL_TRY(readLayouts(layouts("operand_layouts"), operand_types, operand_layouts));
-  TERCEL_TRY(readLayouts(layouts("result_layouts"), types, result_layouts));
+  CallLayouts call;
+  TERCEL_TRY(readLayouts(layouts("operand_layouts"), operand_types, call.operands));
+  TERCEL_TRY(readLayouts(layouts("result_layouts"), result_types_, call.results));
   for (size_t i = 0; i < operands.size(); ++i) {
-    const ir::Ints& layout = operand_layouts[i];
+    const ir::Ints& layout = call.operands[i];
     if (isRowMajor(layout)) continue;
     operands[i] = turned(operands[i], ir::memoryOrder(operand_types[i].shape.dims, layout),
                          toMemory(layout), block);
   }
-  for (size_t i = 0; i < types.size(); ++i) {
-    if (!isRowMajor(result_layouts[i]))
-      types[i].shape.dims = ir::memoryOrder(types[i].shape.dims, result_layouts[i]);
+  ir::OpId id;
+  TERCEL_TRY(appendCall(op, row, attrs, std::move(operands), call, block, &id));
+  const ir::Values results = module_.op(id).results;  // the op moves when others are added
+  for (size_t i = 0; i < results.size(); ++i) {
+    const ir::Ints& layout = call.results[i];
+    values_.push_back(isRowMajor(layout) ? results[i]
+                                         : turned(results[i], result_types_[i].shape.dims,
+                                                  fromMemory(layout), block));
   }
-  ir::OpId id = module_.addOp(row.kind, std::move(operands), types);
-  ir::Op& built = module_.op(id);
+  return {};
+}
+
+// The call itself, on values as they lie in memory.
+Status ModuleBuilder::appendCall(const WireOp& op, const OpRow& row, const OpAttrs& attrs,
+                                 ir::Values operands, const CallLayouts& layouts, Block& block,
+                                 ir::OpId* id) {
+  std::vector<ir::Type> types = result_types_;
+  for (size_t i = 0; i < types.size(); ++i) {
+    const ir::Ints& layout = layouts.results[i];
+    if (!isRowMajor(layout)) types[i].shape.dims = ir::memoryOrder(types[i].shape.dims, layout);
+  }
+  *id = module_.addOp(row.kind, std::move(operands), types);
+  ir::Op& built = module_.op(*id);
   TERCEL_TRY(locations_.id(op.location, &built.loc));
-  module_.region(block.region).ops.push_back(id);
+  module_.region(block.region).ops.push_back(*id);
   for (size_t i = 0; i < row.attrs.size(); ++i)
     TERCEL_TRY(attrs_.convert(row.attrs[i], attrs.index[i], built));
   TERCEL_TRY(readConfiguration(op, built));
-  setLayouts(built, ir::AttrKey::operand_layouts, operand_layouts);
-  setLayouts(built, ir::AttrKey::result_layouts, result_layouts);
-  TERCEL_TRY(readAliases(attrNamed(row, attrs, "output_operand_aliases"), built));
-  const ir::Values results = built.results;  // `built` moves when ops are added
-  for (size_t i = 0; i < types.size(); ++i) {
-    bool lies_so = isRowMajor(result_layouts[i]);
-    values_.push_back(lies_so ? results[i]
-                              : turned(results[i], result_types_[i].shape.dims,
-                                       fromMemory(result_layouts[i]), block));
-  }
-  return {};
+  setLayouts(built, ir::AttrKey::operand_layouts, layouts.operands);
+  setLayouts(built, ir::AttrKey::result_layouts, layouts.results);
+  return readAliases(attrNamed(row, attrs, "output_operand_aliases"), built);
 }
 
 // JAX and versions before 1.3.0 keep a typed call's attributes beside it.

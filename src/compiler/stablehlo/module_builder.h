@@ -48,8 +48,13 @@ class ModuleBuilder {
   bool isShardingCall(const OpRow& row, const OpAttrs& attrs) const;
 
   // custom_calls.cc
+  struct CallLayouts {
+    std::vector<ir::Ints> operands, results;
+  };
   Status buildCustomCall(const WireOp& op, const OpRow& row, const OpAttrs& attrs, Block& block);
   Status readLayouts(uint32_t attr, std::span<const ir::Type> types, std::vector<ir::Ints>& layouts);
+  Status appendCall(const WireOp& op, const OpRow& row, const OpAttrs& attrs, ir::Values operands,
+                    const CallLayouts& layouts, Block& block, ir::OpId* id);
   Status readAliases(uint32_t attr, ir::Op& built);
   Status readConfiguration(const WireOp& op, ir::Op& built);
   ir::Value turned(ir::Value value, Dims dims, ir::Ints permutation, Block& block);

@@ -12,8 +12,8 @@ namespace tercel::ffi {
 // Whether a program that calls the target may be compiled.
 bool isKnownTarget(std::string_view target);
 
-// Each call site is made when it is first run, so that a handler may be registered after its program
-// was loaded.
+// Each call site is made when it is first run, so that a handler may be registered after its
+// program was loaded.
 class CallSites {
  public:
   Status call(const engine::CustomCall& call, const UserData* user_data);

@@ -25,7 +25,8 @@ TERCEL_EXPORT const char* tercel_ffi_register_type(const char* name, int64_t* ty
                                                    const void* type_info);
 
 /* Calls a Python function (a borrowed PyObject*) on arrays.
- * types: of the operands, then, after ">", of the results, with spaces between: "f32[2,3] token > f32[]"
+ * types: of the operands, then, after ">", of the results, with spaces between:
+ *   "f32[2,3] token > f32[]"
  * buffers: of all of them, in that order; in_place: the function writes the results itself
  * Anything but 0 is a failure, of which tercel_ffi_python_failed(call, ...) was told. */
 typedef int (*tercel_ffi_python_fn)(void* function, const char* types, int in_place,
