@@ -1,6 +1,6 @@
-// Ops in the form that kernels are generated for: a convolution's operands lie in order, and
-// a product with a vector is a row-wise sum; random bits are arithmetic; complex numbers of one width
-// become those of another by way of their parts.
+// Ops in the form that kernels are generated for: operands of convolutions and products lie as their
+// tiles read them, and a product of two vectors is a sum along a row; random bits are arithmetic;
+// complex numbers of one width become those of another by way of their parts.
 #include <algorithm>
 
 #include "compiler/passes/expand_convolution.h"
@@ -127,7 +127,7 @@ class Expand : public Rewriter {
     if (freeElements(matrix) != 1 && !computed) return false;
     DType wide = out.dtype == DType::f16 || out.dtype == DType::bf16 ? DType::f32 : out.dtype;
     Value product = binary(OpKind::multiply_, convert(matrix.value, wide),
-                           spread(vector, matrix, convert(vector.value, wide), wide));
+                           spread(vector, matrix, convert(vector.value, wide)));
     Value sum = addUp(product, wide);
     // The sum has the matrix's dimensions less the last; the result wants batch dimensions first.
     Ints order = matrix.batch;
@@ -175,7 +175,7 @@ class Expand : public Rewriter {
   }
 
   // The vector over the matrix's dimensions.
-  Value spread(const Side& vector, const Side& matrix, Value v, DType dtype) {
+  Value spread(const Side& vector, const Side& matrix, Value v) {
     const Dims from = shape(v).dims;
     Dims kept;
     Ints to;
@@ -193,7 +193,6 @@ class Expand : public Rewriter {
       }
       kept.push_back(from[d]);
     }
-    (void)dtype;
     return broadcast(reshape(v, kept), shape(matrix.value).dims, to);
   }
 
