@@ -5,6 +5,7 @@
 
 #include "core/sort_keys.h"
 #include "program/call_signature.h"
+#include "program/memory.h"
 
 namespace tercel::program {
 namespace {
@@ -158,12 +159,22 @@ class Validator {
     return read_only ? invalidArgument("writes a constant or an argument") : Status();
   }
 
-  Status checkKernelStep(const Step& step) const {
+  Status checkCode(const Step& step) const {
     if (step.target >= program_.kernels.size()) {
       return invalidArgument("there is no kernel ", step.target);
     }
     return step.tasks < 0 || step.grain < 1 ? invalidArgument("impossible tasks or grain")
                                             : Status();
+  }
+
+  Status checkKernelStep(const Step& step) const {
+    for (int64_t written : step.values) {
+      if (written < 0 || written >= static_cast<int64_t>(step.slots.size())) {
+        return invalidArgument("writes slot ", written, " of ", step.slots.size());
+      }
+      TERCEL_TRY(checkWritable(slot(step, static_cast<size_t>(written))));
+    }
+    return checkCode(step);
   }
 
   Status checkCopy(const Step& step) const {
@@ -200,7 +211,7 @@ class Validator {
     if (operands == 0 || step.slots.size() != 2 * operands || step.values.size() != 4 + operands) {
       return invalidArgument("sort takes as many results as operands, and an element size of each");
     }
-    TERCEL_TRY(checkKernelStep(step));
+    TERCEL_TRY(checkCode(step));
     TERCEL_TRY(checkSortKeys(step, operands));
     for (size_t i = 0; i < operands; ++i) {
       int64_t element = step.values[4 + i];
@@ -216,7 +227,7 @@ class Validator {
       TERCEL_TRY(checkWritable(slot(step, operands + i)));
       for (size_t j = 0; j < operands; ++j) {
         if (!overlap(slot(step, operands + i), slot(step, j))) continue;
-        if (memoryOf(slot(step, operands + i)).offset != memoryOf(slot(step, j)).offset ||
+        if (slot(step, operands + i).offset != slot(step, j).offset ||
             element != step.values[4 + j]) {
           return invalidArgument("a sort result overlaps an operand in part");
         }
@@ -238,17 +249,9 @@ class Validator {
   }
 
   // The slot with an aliased argument's memory named as the result's.
-  Slot memoryOf(Slot slot) const {
-    if (slot.place != Place::argument) return slot;
-    int32_t k = program_.arguments[slot.index].aliased_result;
-    if (k >= 0) slot.place = Place::result, slot.index = static_cast<uint32_t>(k);
-    return slot;
-  }
-
   bool overlap(const Slot& a_slot, const Slot& b_slot) const {
-    Slot a = memoryOf(a_slot), b = memoryOf(b_slot);
-    bool indexed = a.place == Place::argument || a.place == Place::result;
-    if (a.place != b.place || (indexed && a.index != b.index)) return false;
+    Slot a = memoryOf(program_, a_slot), b = memoryOf(program_, b_slot);
+    if (a.place != b.place || a.index != b.index) return false;
     return a.offset < b.offset + b.bytes && b.offset < a.offset + a.bytes;
   }
 

@@ -127,9 +127,11 @@ void Planner::addKernelStep(Scope& scope, kernel::Cluster& cluster) {
   step.target = kernel;
   step.name = nameOf(cluster);
   for (Value v : cluster.inputs) step.slots.push_back(slot(storageOf(v)));
-  for (size_t o = 0; o < cluster.outputs.size(); ++o)
-    if (cluster.alias[o] < 0)
-      step.slots.push_back(slot(storage_of_.at(cluster.outputs[o].index)));
+  for (size_t o = 0; o < cluster.outputs.size(); ++o) {
+    bool aliased = cluster.alias[o] >= 0;
+    step.values.push_back(aliased ? cluster.alias[o] : static_cast<int64_t>(step.slots.size()));
+    if (!aliased) step.slots.push_back(slot(storage_of_.at(cluster.outputs[o].index)));
+  }
   for (Value v : cluster.slices) step.slots.push_back(slot(sliceStorage(v)));
   if (!cluster.numbers.empty()) step.slots.push_back(slot(numbersStorage(cluster)));
 }

@@ -191,6 +191,10 @@ Status LoadedProgram::runOps(const Invocation& invocation, void* const* pointers
       case OpCode::parallel_kernel:
         TERCEL_TRY(runParallel(*op++, invocation, params));
         break;
+      case OpCode::side_by_side:
+        TERCEL_TRY(runSideBySide(op, invocation, pointers));
+        op += 1 + op->tasks;
+        break;
       case OpCode::copy:
         copyBytes(invocation, params[0], params[1], op->tasks);
         ++op;
@@ -240,6 +244,19 @@ Status LoadedProgram::runParallel(const Op& op, const Invocation& invocation,
     op.fn(params, begin, end, scratch);
   });
   return failed.load(std::memory_order_relaxed) ? noScratch(bytes) : Status();
+}
+
+Status LoadedProgram::runSideBySide(const Op* op, const Invocation& invocation,
+                                    void* const* pointers) const {
+  const Op* kernels = op + 1;
+  std::atomic<bool> failed{false};
+  parallelOf(invocation).forEach(op->tasks, op->grain, [&](int64_t begin, int64_t end) {
+    void* scratch = threadScratch(static_cast<size_t>(tape_.scratch_bytes));
+    if (!scratch) return failed.store(true, std::memory_order_relaxed);
+    for (int64_t k = begin; k < end; ++k)
+      kernels[k].fn(pointers + kernels[k].params, 0, kernels[k].tasks, scratch);
+  });
+  return failed.load(std::memory_order_relaxed) ? noScratch(tape_.scratch_bytes) : Status();
 }
 
 Status LoadedProgram::runSort(const Op& op, const Invocation& invocation,

@@ -46,6 +46,7 @@ class LoadedProgram final : public Runner {
   void bindArguments(const Invocation& invocation, Frame& frame) const;
   Status runOps(const Invocation& invocation, void* const* pointers) const;
   Status runParallel(const Op& op, const Invocation& invocation, void* const* pointers) const;
+  Status runSideBySide(const Op* op, const Invocation& invocation, void* const* pointers) const;
   Status runSort(const Op& op, const Invocation& invocation, void* const* pointers) const;
   Status runCustomCall(const Op& op, const Invocation& invocation, void* const* pointers) const;
 

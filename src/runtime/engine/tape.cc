@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "runtime/engine/side_by_side.h"
+
 namespace tercel::engine {
 namespace {
 
@@ -55,7 +57,19 @@ class TapeMaker {
   }
 
   void sequence(uint32_t id) {
-    for (const Step& step : program_.sequences[id]) emitStep(step);
+    const program::Sequence& steps = program_.sequences[id];
+    std::vector<Stretch> stretches = findStretches(program_, steps);
+    auto next = stretches.begin();
+    for (size_t i = 0; i < steps.size(); ++i) {
+      if (next != stretches.end() && next->begin == i) sideBySide(*next++);
+      emitStep(steps[i]);
+    }
+  }
+
+  void sideBySide(const Stretch& stretch) {
+    Op& op = tape_.ops[emit(OpCode::side_by_side)];
+    op.tasks = static_cast<int64_t>(stretch.end - stretch.begin);
+    op.grain = stretch.grain;
   }
 
   void emitStep(const Step& step) {
@@ -79,8 +93,8 @@ class TapeMaker {
 
   void kernel(const Step& step) {
     if (step.tasks == 0) return;
-    bool serial = step.grain >= step.tasks;
-    Op& op = tape_.ops[emit(serial ? OpCode::kernel : OpCode::parallel_kernel, pointers(step))];
+    OpCode code = isSerialKernel(step) ? OpCode::kernel : OpCode::parallel_kernel;
+    Op& op = tape_.ops[emit(code, pointers(step))];
     op.fn = kernels_[step.target];
     op.tasks = step.tasks;
     op.grain = step.grain;

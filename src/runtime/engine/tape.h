@@ -21,6 +21,7 @@ using KernelFn = void (*)(void* const* params, int64_t begin, int64_t end, void*
 enum class OpCode : uint8_t {
   kernel,           // fn(params, 0, tasks, scratch) on the calling thread
   parallel_kernel,  // in groups of `grain` tasks
+  side_by_side,     // the `tasks` kernel ops that follow, in any order, in groups of `grain` of them
   copy,             // tasks bytes from params[0] to params[1]
   jump,             // to target
   jump_unless,      // to target where the pred at params[0] is false

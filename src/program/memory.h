@@ -1,0 +1,17 @@
+// Which slots may lie in the same memory.
+#pragma once
+#include "program/program.h"
+
+namespace tercel::program {
+
+// The slot by the memory it lies in: a donated argument in its result's, and of the arena and the
+// constants there is one each.
+inline Slot memoryOf(const Program& program, Slot slot) {
+  if (slot.place == Place::arena || slot.place == Place::constant) slot.index = 0;
+  if (slot.place != Place::argument) return slot;
+  int32_t result = program.arguments[slot.index].aliased_result;
+  if (result >= 0) slot.place = Place::result, slot.index = static_cast<uint32_t>(result);
+  return slot;
+}
+
+}  // namespace tercel::program
