@@ -1,4 +1,4 @@
-"""StableHLO's algorithms, and its ops of dynamic shape, as text: JAX emits others on platform cpu."""
+"""StableHLO's algorithms and its ops of dynamic shape, as text: JAX emits others on cpu."""
 
 import numpy as np
 import pytest
@@ -22,8 +22,8 @@ def tolerance(dtype):
 
 
 @pytest.mark.parametrize("dtype", ["float32", "float64", "complex64", "complex128"])
-@pytest.mark.parametrize("shape", [(1, 1), (5, 5), (3, 17, 17), (2, 64, 64), (100, 100), (2, 2, 7, 7),
-                                   (0, 4, 4), (2, 0, 0), (193, 193)])
+@pytest.mark.parametrize("shape", [(1, 1), (5, 5), (3, 17, 17), (2, 64, 64), (100, 100),
+                                   (2, 2, 7, 7), (0, 4, 4), (2, 0, 0), (193, 193)])
 @pytest.mark.parametrize("lower", ["true", "false"])
 def test_cholesky(tercel, rng, x64, dtype, shape, lower):
     root = numbers(rng, shape, dtype)
@@ -73,7 +73,8 @@ def test_triangular_solve(tercel, rng, x64, dtype, left, lower, form, unit):
         np.testing.assert_allclose(again, b, rtol=tolerance(dtype), atol=tolerance(dtype))
 
 
-@pytest.mark.parametrize("shape,axis", [((4, 3), 1), ((2, 5, 5, 7), 3), ((6, 1, 4), 1), ((3, 9), 0)])
+@pytest.mark.parametrize("shape,axis", [((4, 3), 1), ((2, 5, 5, 7), 3), ((6, 1, 4), 1),
+                                        ((3, 9), 0)])
 def test_batch_norm(tercel, rng, shape, axis):
     x, given = numbers(rng, shape, "float32"), numbers(rng, shape, "float32")
     scale, offset, mean = (numbers(rng, (shape[axis],), "float32") for _ in range(3))
@@ -161,10 +162,10 @@ def test_dynamic_forms_of_constants(tercel, rng):
     body = constants + (
         f"%r = stablehlo.dynamic_reshape %0, %d : (tensor<4x6xf32>, {index}) -> tensor<6x4xf32>\n"
         "%z = stablehlo.constant dense<7.0> : tensor<f32>\n"
-        f"%p = stablehlo.dynamic_pad %0, %z, %lo, %hi, %in : (tensor<4x6xf32>, tensor<f32>, {index}, "
-        f"{index}, {index}) -> tensor<5x13xf32>\n"
-        f"%s = stablehlo.real_dynamic_slice %0, %st, %li, %sr : (tensor<4x6xf32>, {index}, {index}, "
-        f"{index}) -> tensor<2x2xf32>\n"
+        f"%p = stablehlo.dynamic_pad %0, %z, %lo, %hi, %in : (tensor<4x6xf32>, tensor<f32>, "
+        f"{index}, {index}, {index}) -> tensor<5x13xf32>\n"
+        f"%s = stablehlo.real_dynamic_slice %0, %st, %li, %sr : (tensor<4x6xf32>, {index}, "
+        f"{index}, {index}) -> tensor<2x2xf32>\n"
         f"%i = stablehlo.dynamic_iota %d, dim = 1 : ({index}) -> tensor<6x4xf32>\n"
         f"%b = stablehlo.dynamic_broadcast_in_dim %z, %d, dims = [] : (tensor<f32>, {index}) -> "
         "tensor<6x4xf32>\n"

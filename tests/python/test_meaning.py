@@ -1,0 +1,136 @@
+"""What StableHLO says to the letter, where machines, NumPy and compilers have ideas of their own."""
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+from jax import lax
+
+SIGNED = ["int8", "int16", "int32", "int64"]
+UNSIGNED = ["uint8", "uint16", "uint32", "uint64"]
+FLOATS = ["float16", "bfloat16", "float32", "float64"]
+
+
+def on(device, function, *arguments):
+    with jax.default_device(device):
+        return jax.tree.map(np.asarray, jax.jit(function)(*arguments))
+
+
+@pytest.mark.parametrize("dtype", SIGNED + UNSIGNED)
+def test_division_without_an_answer(tercel, x64, dtype):
+    info = np.iinfo(dtype)
+    x = np.array([0, 1, 7, info.max, info.min, info.min + 1] * 9, dtype)  # longer than a vector
+    zero = np.zeros_like(x)
+    quotient, rest = on(tercel, lambda a, b: (lax.div(a, b), lax.rem(a, b)), x, zero)
+    np.testing.assert_array_equal(quotient, np.full_like(x, -1 if info.min else info.max))
+    np.testing.assert_array_equal(rest, x)
+    if info.min:
+        quotient, rest = on(tercel, lambda a, b: (lax.div(a, b), lax.rem(a, b)), x, zero - 1)
+        np.testing.assert_array_equal(quotient, zero - x)
+        np.testing.assert_array_equal(rest, zero)
+
+
+@pytest.mark.parametrize("dtype", SIGNED + UNSIGNED)
+def test_shifts_by_too_much(tercel, x64, dtype):
+    info = np.iinfo(dtype)
+    bits = info.bits
+    x = np.repeat(np.array([1, 5, info.max, info.min], dtype), 12)
+    by = np.tile(np.array([bits, bits + 1, info.max], dtype), 16)
+    left, logical, arithmetic = on(
+        tercel, lambda a, n: (lax.shift_left(a, n), lax.shift_right_logical(a, n),
+                              lax.shift_right_arithmetic(a, n)), x, by)
+    np.testing.assert_array_equal(left, np.zeros_like(x))
+    np.testing.assert_array_equal(logical, np.zeros_like(x))
+    top = (x.view(f"uint{bits}") >> np.array(bits - 1, f"uint{bits}")) != 0
+    np.testing.assert_array_equal(arithmetic, np.where(top, ~np.zeros_like(x), np.zeros_like(x)))
+
+
+@pytest.mark.parametrize("source", FLOATS)
+@pytest.mark.parametrize("target", SIGNED + UNSIGNED)
+def test_conversions_that_do_not_fit(tercel, x64, source, target):
+    info = np.iinfo(target)
+    x = np.array([np.nan, np.inf, -np.inf, -0.0, 0.5, -0.99, 1.99, -1.99, 127, 128, 129, -128, -129,
+                  255, 256, 6e4, -6e4, 3e38, -3e38] * 3, np.float64).astype(jnp.dtype(source))
+    wide = x.astype(np.float64)
+    wanted = []
+    for v in wide:
+        beyond = info.max if v >= info.max else info.min if v <= info.min else None
+        wanted.append(0 if np.isnan(v) else int(v) if beyond is None else beyond)
+    got = on(tercel, lambda v: lax.convert_element_type(v, target), x)
+    np.testing.assert_array_equal(got, np.array(wanted, target))
+
+
+@pytest.mark.parametrize("dtype", FLOATS)
+def test_extrema_of_nan(tercel, x64, dtype):
+    special = np.array([np.nan, np.inf, -np.inf, 0.0, 1.0, -1.0], np.float64)
+    a, b = (v.astype(jnp.dtype(dtype)).ravel() for v in np.meshgrid(special, special))
+    larger, smaller = on(tercel, lambda a, b: (lax.max(a, b), lax.min(a, b)), a, b)
+    wide_a, wide_b = a.astype(np.float64), b.astype(np.float64)
+    np.testing.assert_array_equal(larger.astype(np.float64), np.maximum(wide_a, wide_b))
+    np.testing.assert_array_equal(smaller.astype(np.float64), np.minimum(wide_a, wide_b))
+
+
+@pytest.mark.parametrize("dtype", FLOATS)
+def test_order_of_nan_and_zeros(agree, x64, dtype):
+    x = np.array([3, np.nan, -0.0, 0.0, -np.inf, np.inf, -np.nan, 1, -1, 0.0, -0.0] * 7)
+    x = x.astype(jnp.dtype(dtype))
+    same = agree(lambda v: (lax.sort(v), jnp.argsort(v), lax.top_k(v, 20)[1], jnp.max(v),
+                            jnp.nanmin(v), jnp.argmax(v[:6]), jnp.argmin(v[:6])), x)
+    assert np.isnan(np.asarray(same[0]).astype(float)[-14:]).all()
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+def test_subnormals_are_kept(tercel, x64, dtype):
+    tiny = np.finfo(dtype).smallest_subnormal
+    x = np.array([tiny, -tiny, 5 * tiny, np.finfo(dtype).tiny] * 5, dtype)
+    got = on(tercel, lambda v: (v + v, v * 0.5, -v, v - v, jnp.abs(v), v / 2, v > 0), x)
+    half = (x * np.array(0.5, dtype)).astype(dtype)
+    for left, right in zip(got, (x + x, half, -x, np.zeros_like(x), np.abs(x), half, x > 0)):
+        np.testing.assert_array_equal(left, right)
+
+
+def test_indices_beyond_the_array(agree, rng):
+    x = rng.normal(size=(5, 7)).astype(np.float32)
+    at = np.array([-9, -1, 0, 4, 5, 100], np.int32)
+    agree(lambda x, i: (lax.dynamic_slice(x, (i[0], i[5]), (2, 3)),
+                        lax.dynamic_slice(x, (i[5], i[0]), (2, 3)),
+                        lax.dynamic_update_slice(x, x[:2, :2], (i[5], i[5])),
+                        jnp.take(x, i, axis=0, mode="clip"), jnp.take(x, i, axis=0, mode="fill"),
+                        x.at[i].set(7.0, mode="drop"), x.at[i].add(1.0, mode="clip"),
+                        x.at[i, i].max(9.0, mode="drop")), x, at)
+
+
+def test_reductions_of_nothing(agree):
+    x = np.zeros((3, 0, 4), np.float32)
+    agree(lambda x: (x.sum(1), x.prod(1), jnp.max(x, axis=1, initial=-jnp.inf), x.all(1), x.any(1),
+                     jnp.cumsum(x, 1), lax.dot_general(x[0], x[1], (((0,), (0,)), ((), ()))),
+                     x.sum((0, 1, 2)), jnp.sort(x, 1)), x)
+
+
+def test_many_dimensions(agree, rng):
+    shape = (1, 2) * 6 + (1,) * 18 + (3, 2)  # 32 of them
+    x = rng.normal(size=shape).astype(np.float32)
+    agree(lambda x: (x + 1, x.sum((1, 31)), jnp.flip(x, (3, 30)), x.T, lax.exp(x).max(5)), x)
+
+
+COMPLEX = [complex(a, b) for a in (0.0, -0.0, 1.0, -1.0, 2.5, -2.5, np.inf, -np.inf, np.nan)
+           for b in (0.0, -0.0, 1.5, -1.5, np.inf, -np.inf, np.nan)]
+
+
+@pytest.mark.parametrize("name", ["log", "exp", "log1p", "expm1", "tanh", "sin", "cos"])
+def test_complex_functions_on_their_cuts(tercel, x64, name):
+    x = np.array([z for z in COMPLEX if np.isfinite(z)], np.complex128)
+    got = on(tercel, getattr(jnp, name), x)
+    with np.errstate(all="ignore"):
+        wanted = getattr(np, name)(x)
+    finite = np.isfinite(wanted)
+    np.testing.assert_allclose(got[finite], wanted[finite], rtol=1e-13, atol=1e-15)
+    np.testing.assert_array_equal(np.isfinite(got), finite)
+    parts = finite & (np.abs(wanted.imag) > 1e-12)  # which side of the cut
+    np.testing.assert_array_equal(np.signbit(got.imag[parts]), np.signbit(wanted.imag[parts]))
+
+
+def test_complex_square_roots(agree):
+    # JAX makes them of real ones: without NumPy's answers at infinity, but alike everywhere.
+    x = np.array(COMPLEX, np.complex64)
+    agree(lambda v: (jnp.sqrt(v).real, jnp.sqrt(v).imag), x)
