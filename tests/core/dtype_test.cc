@@ -165,7 +165,8 @@ TEST(DType, EveryRowIsConsistent) {
       EXPECT_EQ(DTypeOf<T>::value, storageType(dtype));
     });
     EXPECT_EQ(isSmall(dtype), storageType(dtype) != dtype);
-    EXPECT_TRUE(isSmall(dtype) ? bitWidth(dtype) <= 8 : bitWidth(dtype) == int(8 * byteSize(dtype)));
+    const int bits = static_cast<int>(8 * byteSize(dtype));
+    EXPECT_TRUE(isSmall(dtype) ? bitWidth(dtype) <= 8 : bitWidth(dtype) == bits);
     EXPECT_EQ(isPred(dtype) + isInteger(dtype) + isFloat(dtype) + isComplex(dtype), 1);
   }
   EXPECT_EQ(dtypeFromName("f31"), std::nullopt);

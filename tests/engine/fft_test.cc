@@ -72,7 +72,7 @@ std::vector<T> numbersOf(const Case& c, const std::vector<Wide>& lines) {
 
 template <class T>
 void check(const Case& c, const Parallel& parallel = {}) {
-  SCOPED_TRACE(testing::Message() << "kind " << int(c.kind) << " batch " << c.batch << " n " << c.n);
+  SCOPED_TRACE(testing::Message() << "kind " << int(c.kind) << ", " << c.batch << " of " << c.n);
   const std::vector<Wide> lines = makeLines(c), roots = rootsOf(c);
   const std::vector<T> in = numbersOf<T>(c, lines);
   const size_t parts = c.kind == FftKind::irfft ? 1 : 2;

@@ -154,7 +154,8 @@ Result<Literals> evaluate(const ir::Module& module, const ir::Function& function
                           const EvalOptions& options) {
   return withinMemory([&]() -> Result<Literals> {
     TERCEL_TRY(checkArgs(module, function, args));
-    if (!ir::usesSmallTypes(module)) return Evaluation(module, options).runRegion(function.body, args);
+    if (!ir::usesSmallTypes(module))
+      return Evaluation(module, options).runRegion(function.body, args);
     ir::Module lowered = module;
     ir::lowerSmallTypes(lowered);
     return Evaluation(lowered, options).runRegion(function.body, args);

@@ -57,7 +57,8 @@ Result<Types> inferFft(const OpUse& use) {
   Dims dims = in.dims, expected = in.dims;
   for (size_t i = 0; i < lengths.size(); ++i) {
     if (lengths[i] < 0) return use.error("fft_length has a negative element");
-    expected[dims.size() - lengths.size() + i] = dims[dims.size() - lengths.size() + i] = lengths[i];
+    const size_t d = dims.size() - lengths.size() + i;
+    expected[d] = dims[d] = lengths[i];
   }
   const int64_t half = lengths.back() == 0 ? 0 : lengths.back() / 2 + 1;
   if (to_real) expected.back() = half;

@@ -1,6 +1,6 @@
 #include "compiler/ir/small_floats.h"
 
-#include <array>
+#include <bit>
 #include <cmath>
 
 #include "core/status.h"
@@ -101,6 +101,23 @@ Value encodeExponent(Builder& b, Value number) {
   return b.convert(f32.choose(b.binary(OpKind::or_, zero, outside), 255, code), DType::u8);
 }
 
+// The code of a finite magnitude, which may be beyond the format's.
+Value roundedCode(Builder& b, Bits& wide, Value magnitude, const Format& format) {
+  const int shift = wide.mantissa() - format.mantissa;
+  // Normal: rebias the exponent and round the bits that go.
+  const uint64_t rebias = uint64_t(wide.bias() - format.bias) << wide.mantissa();
+  Value odd = wide.with(OpKind::and_, wide.shiftRight(magnitude, shift), 1);
+  Value code = wide.with(OpKind::add_, magnitude, (uint64_t{1} << (shift - 1)) - 1 - rebias);
+  code = wide.shiftRight(b.binary(OpKind::add_, code, odd), shift);
+  // Subnormal: adding a number whose last bit is the smallest unit rounds to that.
+  const double unit = std::ldexp(1.0, 1 - format.bias - format.mantissa + wide.mantissa());
+  Value number = wide.number(magnitude);
+  Value aligned = b.binary(OpKind::add_, number, b.splat(b.shape(number), unit));
+  Value tiny = wide.with(OpKind::subtract_, wide.bits(aligned), wide.of(unit));
+  const uint64_t normal = wide.of(std::ldexp(1.0, 1 - format.bias));
+  return b.select(wide.is(magnitude, "LT", normal), tiny, code);
+}
+
 }  // namespace
 
 Value decodeSmallFloat(Builder& b, Value byte, DType from) {
@@ -132,42 +149,29 @@ Value encodeSmallFloat(Builder& b, Value number, DType to) {
   if (to == DType::f8e8m0fnu) return encodeExponent(b, number);
   const Format& format = formatOf(to);
   Bits wide(b, b.shape(number).dtype);
-  const int sign_at = format.exponent + format.mantissa, shift = wide.mantissa() - format.mantissa;
+  const int sign_at = format.exponent + format.mantissa;
+  const uint64_t all = (uint64_t{1} << sign_at) - 1;
+  const uint64_t infinity = ((uint64_t{1} << format.exponent) - 1) << format.mantissa;
+  const bool is_ieee = format.ends == Ends::ieee;
   Value bits = wide.bits(number);
   Value magnitude = wide.with(OpKind::and_, bits, ~uint64_t{0} >> (65 - wide.width()));
   Value negative = wide.shiftRight(bits, wide.width() - 1);
-  // Normal: rebias the exponent and round the bits that go.
-  const uint64_t rebias = uint64_t(wide.bias() - format.bias) << wide.mantissa();
-  Value odd = wide.with(OpKind::and_, wide.shiftRight(magnitude, shift), 1);
-  Value code = wide.with(OpKind::add_, magnitude, (uint64_t{1} << (shift - 1)) - 1 - rebias);
-  code = wide.shiftRight(b.binary(OpKind::add_, code, odd), shift);
-  // Subnormal: adding a number whose last bit is the smallest unit rounds to that.
-  const double unit = std::ldexp(1.0, 1 - format.bias - format.mantissa + wide.mantissa());
-  Value aligned = b.binary(OpKind::add_, wide.number(magnitude),
-                           b.splat(b.shape(number), unit));
-  Value tiny = wide.with(OpKind::subtract_, wide.bits(aligned), wide.of(unit));
-  code = b.select(wide.is(magnitude, "LT", wide.of(std::ldexp(1.0, 1 - format.bias))), tiny, code);
-  const uint64_t all = (uint64_t{1} << sign_at) - 1, sign_bit = uint64_t{1} << sign_at;
-  const uint64_t infinity = ((uint64_t{1} << format.exponent) - 1) << format.mantissa;
-  const uint64_t largest = format.ends == Ends::ieee  ? infinity - 1
-                           : format.ends == Ends::nan ? all - 1
-                                                      : all;
-  const uint64_t beyond = format.ends == Ends::ieee ? infinity : all;
-  Value too_large = wide.is(magnitude, "GE", wide.infinity());
-  too_large = b.binary(OpKind::or_, too_large, wide.is(code, "GT", largest));
   Value is_nan = wide.is(magnitude, "GT", wide.infinity());
-  code = wide.choose(too_large, beyond, code);
-  if (format.ends == Ends::ieee)
+  Value code = roundedCode(b, wide, magnitude, format);
+  const uint64_t largest = is_ieee ? infinity - 1 : format.ends == Ends::nan ? all - 1 : all;
+  Value too_large = b.binary(OpKind::or_, wide.is(magnitude, "GE", wide.infinity()),
+                             wide.is(code, "GT", largest));
+  code = wide.choose(too_large, is_ieee ? infinity : all, code);
+  if (is_ieee)
     code = wide.choose(is_nan, infinity | uint64_t{1} << (format.mantissa - 1), code);
   if (format.ends == Ends::finite) {
     code = wide.choose(is_nan, 0, code);
     negative = wide.choose(is_nan, 1, negative);
   }
-  Value zero = wide.is(code, "EQ", 0);
   Value result = b.binary(OpKind::or_, code, wide.shiftLeft(negative, sign_at));
   if (format.ends == Ends::fnuz) {
-    result = wide.choose(zero, 0, result);
-    result = wide.choose(too_large, sign_bit, result);
+    result = wide.choose(wide.is(code, "EQ", 0), 0, result);
+    result = wide.choose(too_large, uint64_t{1} << sign_at, result);
   }
   return b.convert(result, DType::u8);
 }

@@ -6,8 +6,8 @@ namespace tercel::ir {
 
 // u8 -> f32: exact.
 Value decodeSmallFloat(Builder& b, Value bits, DType from);
-// f32 or f64 -> u8: rounded to nearest, ties to even but for powers of two, which round them up. What
-// is too large becomes infinity, else NaN, else the largest number, as `to` has them.
+// f32 or f64 -> u8: rounded to nearest, ties to even but for powers of two, which round them up.
+// What is too large becomes infinity, else NaN, else the largest number, as `to` has them.
 Value encodeSmallFloat(Builder& b, Value number, DType to);
 
 }  // namespace tercel::ir

@@ -16,7 +16,10 @@ using ir::Values;
 class BatchNorm {
  public:
   BatchNorm(Builder& b, const Op& op)
-      : b_(b), op_(op), shape_(b.shape(op.operand(0))), feature_(op.integer(AttrKey::feature_index)),
+      : b_(b),
+        op_(op),
+        shape_(b.shape(op.operand(0))),
+        feature_(op.integer(AttrKey::feature_index)),
         wide_(shape_.dtype == DType::f64 ? DType::f64 : DType::f32) {
     for (int64_t d = 0; d < shape_.rank(); ++d)
       if (d != feature_) summed_.push_back(d);

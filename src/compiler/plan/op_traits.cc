@@ -36,8 +36,8 @@ bool isMemoryConstant(const Op& op) {
 
 bool isFusible(const ir::Module& m, const Op& op) {
   switch (op.kind) {
-    case OpKind::while_: case OpKind::if_: case OpKind::case_: case OpKind::sort_: case OpKind::fft_:
-    case OpKind::scatter_: case OpKind::select_and_scatter_: case OpKind::custom_call_:
+    case OpKind::while_: case OpKind::if_: case OpKind::case_: case OpKind::sort_:
+    case OpKind::fft_: case OpKind::scatter_: case OpKind::select_and_scatter_: case OpKind::custom_call_:
     case OpKind::call_: case OpKind::composite_: case OpKind::after_all_:
     case OpKind::rng_bit_generator_: case OpKind::get_dimension_size_:
       return false;

@@ -1,5 +1,5 @@
-// Ops whose shapes, or what stands in attributes otherwise, are operands: once a program's shapes are
-// known they are constants.
+// Ops whose shapes, or what stands in attributes otherwise, are operands: once a program's shapes
+// are known they are constants.
 #include "compiler/ir/text.h"
 #include "compiler/stablehlo/module_builder.h"
 
