@@ -142,9 +142,15 @@ Result<ObjectCode> compileKernels(Kernels kernels, const Target& target,
 
 Result<ObjectCode> compileFunction(const kernel::Kernel& kernel, kernel::FunctionId function,
                                    const Target& target, const CodegenOptions& options) {
-  ObjectCode code{.symbols = {kernel.functions[function].name}};
+  const std::string& name = kernel.functions[function].name;
+  ObjectCode code{.symbols = {name}};
+  CodegenOptions own = options;
+  if (options.dump)
+    own.dump = [&](std::string_view stage, std::string_view text) {
+      options.dump(cat(name, '.', stage), text);
+    };
   auto emit = [&](llvm::Module& module) { Emitter(module, target, kernel).emitFunction(function); };
-  TERCEL_ASSIGN(code.bytes, compile(emit, target, options));
+  TERCEL_ASSIGN(code.bytes, compile(emit, target, own));
   return code;
 }
 
