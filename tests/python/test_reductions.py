@@ -187,3 +187,15 @@ def test_long_sums_of_products_stay_exact(tercel):
     with jax.default_device(tercel):
         got = np.asarray(jax.jit(jnp.matmul)(a, b))
     assert np.max(np.abs(got - exact) / exact) < 1e-6
+
+
+@pytest.mark.parametrize("dtype", [np.float16, np.float32, np.float64])
+@pytest.mark.parametrize("shape, axis", [((7, 1000), 1), ((500, 7), 0), ((20000,), 0),
+                                         ((33, 65), 1), ((8, 100, 3), 1)])
+def test_place_of_the_first_nan(tercel, x64, shape, axis, dtype):
+    rng = np.random.default_rng(0)
+    x = rng.normal(size=shape).astype(dtype)
+    x[rng.random(shape) < 0.02] = np.nan
+    for ours, theirs in ((jnp.argmax, np.argmax), (jnp.argmin, np.argmin)):
+        place = jax.jit(lambda v, f=ours: f(v, axis=axis))(jax.device_put(x, tercel))
+        np.testing.assert_array_equal(np.asarray(place), theirs(x, axis=axis))

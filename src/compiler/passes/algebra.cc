@@ -130,8 +130,14 @@ class Algebra : public Rewriter {
   explicit Algebra(Module& module) : Rewriter(module) { countUses(); }
 
  protected:
-  void enterRegion(RegionId id, OpId) override { regions_.push_back(id); }
-  void leaveRegion(RegionId, OpId) override { regions_.pop_back(); }
+  void enterRegion(RegionId id, OpId owner) override {
+    regions_.push_back(id);
+    in_reduce_.push_back(owner.valid() && op(owner).kind == OpKind::reduce_);
+  }
+  void leaveRegion(RegionId, OpId) override {
+    regions_.pop_back();
+    in_reduce_.pop_back();
+  }
 
   bool visit(OpId id) override {
     const Op& op = this->op(id);
@@ -148,6 +154,7 @@ class Algebra : public Rewriter {
 
  private:
   Value rule(const Op& op) {
+    if (op.kind == OpKind::select_ && in_reduce_.back()) return firstOfNaNs(*this, op);
     if (actsElementByElement(*this, op)) return computeBeforeBroadcast(*this, op);
     switch (op.kind) {
       case OpKind::dot_general_:
@@ -250,6 +257,7 @@ class Algebra : public Rewriter {
   }
 
   std::vector<RegionId> regions_;  // those around the op being visited, innermost last
+  std::vector<bool> in_reduce_;    // whether they are bodies of a reduce
   std::vector<RegionId> home_;     // by op: the region it was visited in
 };
 
