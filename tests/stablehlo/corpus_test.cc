@@ -55,7 +55,9 @@ bool mayRefuse(const Expected& expected, const Status& status) {
          });
 }
 
+// "# what" alone is a program that MLIR's Python cannot list, or that is read as other ops.
 void compare(const std::vector<std::string>& expected, const std::vector<std::string>& lines) {
+  if (expected.size() == 1 && expected[0].starts_with("# ")) return;
   for (size_t i = 0; i < std::min(expected.size(), lines.size()); ++i)
     ASSERT_TRUE(matches(expected[i], lines[i]))
         << "line " << i + 1 << "\nexpected: " << expected[i] << "\n     got: " << lines[i];

@@ -44,9 +44,9 @@ def write(directory, name, version, artifact, known):
         lines = []
         try:
             lines = mlir_listing.listing(module)
-        except mlir_listing.Refused as refused:
+        except mlir_listing.Unlisted as unlisted:
             may_refuse.append("type")
-            lines = [f"# {refused}"]
+            lines = [f"# {unlisted}"]
     stem = f"{name}@{version}"
     (directory / f"{stem}.bc").write_bytes(artifact)
     (directory / f"{stem}.txt").write_text(

@@ -30,19 +30,26 @@ STRUCTS = {
 UNKNOWN = "?"
 
 
-class Refused(Exception):
-    """Our IR has no such type."""
+class Unlisted(Exception):
+    """Not shown here: a type that NumPy or our IR lacks, or an op that the reader writes as others."""
+
+
+def has_columns_first(custom_call):
+    """Whether a layout of the call is not row-major, so that transposes stand around it."""
+    layouts = [np.asarray(layout) for key in ("operand_layouts", "result_layouts")
+               if key in custom_call.attributes for layout in custom_call.attributes[key]]
+    return any((np.diff(layout) > 0).any() for layout in layouts)
 
 
 def type_text(t):
     if str(t) == "!stablehlo.token":
         return "token"
     if not isinstance(t, ir.RankedTensorType):
-        raise Refused(str(t))
+        raise Unlisted(str(t))
     t = ir.RankedTensorType(t)
     element = DTYPES.get(str(t.element_type))
     if element is None or any(t.is_dynamic_dim(i) for i in range(t.rank)):
-        raise Refused(str(t))
+        raise Unlisted(str(t))
     return f"{element}[{','.join(map(str, t.shape))}]"
 
 
@@ -205,6 +212,8 @@ class Listing:
             return
         target = name == "stablehlo.custom_call" and ir.StringAttr(
             op.attributes["call_target_name"]).value
+        if name == "stablehlo.rng" or (target and has_columns_first(op)):
+            raise Unlisted(name)
         if name in IDENTITIES or target in SHARDING_CALLS:
             return self.alias(op.results, self.operands(op))
         if name == "sdy.manual_computation":

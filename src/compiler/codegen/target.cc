@@ -41,7 +41,8 @@ Target hostTarget() {
 }  // namespace
 
 const Target& Target::host() {
-  static const Target host = hostTarget();
+  // Never destroyed: threads may generate code until the process ends.
+  static const Target& host = *new Target(hostTarget());
   return host;
 }
 

@@ -95,6 +95,7 @@ class AttributeParser {
         continue;
       }
       rest_.remove_prefix(1);
+      if (rest_.empty()) break;
       if (!rest_.starts_with('x')) {
         to += rest_.substr(0, 1);
         continue;
