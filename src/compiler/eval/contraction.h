@@ -1,11 +1,11 @@
 // dot_general and convolution. Products are added in a wide type (numeric.h) one after the other
 // and rounded once; integers wrap; pred is or of and.
 #pragma once
-#include "compiler/eval/complex_math.h"
 #include "compiler/eval/evaluation.h"
 #include "compiler/eval/index_space.h"
 #include "compiler/eval/numeric.h"
 #include "compiler/eval/output.h"
+#include "compiler/eval/product.h"
 
 namespace tercel::eval {
 
@@ -20,14 +20,6 @@ using Sum = std::conditional_t<std::is_integral_v<T>, uint64_t, Wide<T>>;
 // of the result is dimension permutation[i] of the literal.
 template <class S>
 std::vector<S> summands(const Literal& literal, const Dims& permutation);
-
-template <class S>
-S product(S a, S b) {
-  if constexpr (kIsComplex<S>)
-    return multiplyComplex(a, b);
-  else
-    return a * b;
-}
 
 template <class T, class S>
 T rounded(S sum) {

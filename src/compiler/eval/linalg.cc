@@ -1,10 +1,10 @@
 #include <cmath>
 #include <vector>
 
-#include "compiler/eval/complex_math.h"
 #include "compiler/eval/numeric.h"
 #include "compiler/eval/numeric_ops.h"
 #include "compiler/eval/output.h"
+#include "compiler/eval/product.h"
 
 namespace tercel::eval {
 namespace {
@@ -15,14 +15,6 @@ W conjugate(W x) {
     return std::conj(x);
   else
     return x;
-}
-
-template <class W>
-W times(W a, W b) {
-  if constexpr (kIsComplex<W>)
-    return multiplyComplex(a, b);
-  else
-    return a * b;
 }
 
 // Calls f.operator()<T>() for the types that have roots and quotients.
@@ -41,7 +33,7 @@ std::vector<W> factor(int64_t n, At at) {
   for (int64_t j = 0; j < n; ++j)
     for (int64_t i = j; i < n; ++i) {
       W rest = at(i, j);
-      for (int64_t k = 0; k < j; ++k) rest -= times(l(i, k), conjugate(l(j, k)));
+      for (int64_t k = 0; k < j; ++k) rest -= product(l(i, k), conjugate(l(j, k)));
       if (i > j)
         l(i, j) = rest / l(j, j);
       else if constexpr (kIsComplex<W>)
@@ -104,7 +96,7 @@ Result<Literals> evalTriangularSolve(Evaluation& evaluation, const Op& op, Opera
         const int64_t i = lower ? k : n - 1 - k;
         W rest = widen<W>(b_in.data<T>()[first + i * step]);
         for (int64_t j = lower ? 0 : i + 1; j < (lower ? i : n); ++j)
-          rest -= times(m(i, j), x[static_cast<size_t>(j)]);
+          rest -= product(m(i, j), x[static_cast<size_t>(j)]);
         x[static_cast<size_t>(i)] = unit ? rest : rest / m(i, i);
         out.data<T>()[first + i * step] = narrow<T>(x[static_cast<size_t>(i)]);
       }
