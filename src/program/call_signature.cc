@@ -32,7 +32,7 @@ std::string listText(std::span<const CallValue> values) {
   std::string text;
   for (const CallValue& value : values) {
     text += text.empty() ? "" : ", ";
-    text += value.is_token ? "token" : toString(value.shape);
+    text += toString(value);
   }
   return text;
 }
@@ -67,6 +67,10 @@ Result<CallSignature> decodeCallSignature(std::span<const int64_t> values) {
   }
   if (!rest.empty()) return bad;
   return signature;
+}
+
+std::string toString(const CallValue& value) {
+  return value.is_token ? "token" : tercel::toString(value.shape);
 }
 
 std::string toString(const CallSignature& signature) {

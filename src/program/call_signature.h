@@ -26,6 +26,8 @@ struct CallSignature {
 // and its dims.
 std::vector<int64_t> encode(const CallSignature& signature);
 Result<CallSignature> decodeCallSignature(std::span<const int64_t> values);
+// "f32[2,3]" or "token"
+std::string toString(const CallValue& value);
 // "(f32[2,3], token) -> (f32[3])"
 std::string toString(const CallSignature& signature);
 

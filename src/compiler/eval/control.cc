@@ -5,6 +5,7 @@
 
 #include "compiler/eval/integers.h"
 #include "compiler/eval/sort.h"
+#include "compiler/ir/op_use.h"
 
 namespace tercel::eval {
 namespace {
@@ -37,13 +38,10 @@ Result<Literals> evalCustomCall(Evaluation& evaluation, const Op& op, Operands o
   // JAX's mark that its operands must be computed.
   if (target == "dce_sink" && op.results.empty()) return Literals{};
   if (evaluation.options().custom_call) return evaluation.options().custom_call(op, operands);
-  std::string types;
-  for (ir::Value v : op.operands) {
-    const ir::Type& type = evaluation.module().type(v);
-    types += cat(types.empty() ? "" : ", ", type.is_token ? "token" : toString(type.shape));
-  }
-  return unimplemented("custom_call to \"", target, "\" of (", types,
-                       ") is not known to the evaluator");
+  std::vector<ir::Type> types;
+  for (ir::Value v : op.operands) types.push_back(evaluation.module().type(v));
+  return unimplemented("custom_call to \"", target, "\" of ", ir::toString(types),
+                       " is not known to the evaluator");
 }
 
 // An index outside of the branches means the last one.

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "compiler/ir/op_use.h"
 #include "compiler/plan/merge.h"
 
 namespace tercel::plan {
@@ -189,14 +190,13 @@ void Planner::finish() {
 }
 
 Status Planner::unsupported(const Op& op) const {
-  std::string types;
-  for (Value v : op.operands)
-    types += cat(types.empty() ? "" : ", ", m_.type(v).is_token ? "token" : toString(m_.shape(v)));
+  std::vector<ir::Type> types;
+  for (Value v : op.operands) types.push_back(m_.type(v));
   std::string target = op.kind == OpKind::custom_call_
                            ? cat(" to \"", op.symbol(AttrKey::call_target_name), "\"")
                            : std::string();
-  return unimplemented(ir::opName(op.kind), target, " of (", types,
-                       ") is not supported by Tercel (at ", m_.location(op.loc), ")");
+  return unimplemented(ir::opName(op.kind), target, " of ", ir::toString(types),
+                       " is not supported by Tercel (at ", m_.location(op.loc), ")");
 }
 
 Result<Plan> makePlan(const ir::Module& module, const CanCall& can_call) {

@@ -38,7 +38,7 @@ std::atomic<tercel_ffi_python_fn> trampoline{nullptr};
 std::string typesOf(const program::CallSignature& signature) {
   std::string text;
   auto append = [&](const program::CallValue& value) {
-    text += cat(text.empty() ? "" : " ", value.is_token ? "token" : toString(value.shape));
+    text += cat(text.empty() ? "" : " ", toString(value));
   };
   std::ranges::for_each(signature.operands, append);
   text += text.empty() ? ">" : " >";
