@@ -1,5 +1,6 @@
 #include "runtime/engine/loaded_program.h"
 
+#include <atomic>
 #include <cstdlib>
 #include <cstring>
 #include <exception>
@@ -22,6 +23,18 @@ kernels::Parallel parallelOf(const Invocation& invocation) {
 
 Status noScratch(int64_t bytes) {
   return resourceExhausted("no memory for ", bytes, " bytes of kernel scratch");
+}
+
+// run(begin, end, scratch) for all of the op's tasks, in groups of its grain.
+template <class Run>
+Status runInGroups(const Op& op, const Invocation& invocation, int64_t scratch_bytes, Run&& run) {
+  std::atomic<bool> failed{false};
+  parallelOf(invocation).forEach(op.tasks, op.grain, [&](int64_t begin, int64_t end) {
+    void* scratch = threadScratch(static_cast<size_t>(scratch_bytes));
+    if (!scratch) return failed.store(true, std::memory_order_relaxed);
+    run(begin, end, scratch);
+  });
+  return failed.load(std::memory_order_relaxed) ? noScratch(scratch_bytes) : Status();
 }
 
 void copyBytes(const Invocation& invocation, const void* from, void* to, int64_t bytes) {
@@ -236,27 +249,20 @@ Status LoadedProgram::runOps(const Invocation& invocation, void* const* pointers
 
 Status LoadedProgram::runParallel(const Op& op, const Invocation& invocation,
                                   void* const* params) const {
-  const int64_t bytes = program_->kernels[op.target].scratch_bytes;
-  std::atomic<bool> failed{false};
-  parallelOf(invocation).forEach(op.tasks, op.grain, [&](int64_t begin, int64_t end) {
-    void* scratch = threadScratch(static_cast<size_t>(bytes));
-    if (!scratch) return failed.store(true, std::memory_order_relaxed);
-    op.fn(params, begin, end, scratch);
-  });
-  return failed.load(std::memory_order_relaxed) ? noScratch(bytes) : Status();
+  return runInGroups(op, invocation, program_->kernels[op.target].scratch_bytes,
+                     [&](int64_t begin, int64_t end, void* scratch) {
+                       op.fn(params, begin, end, scratch);
+                     });
 }
 
 Status LoadedProgram::runSideBySide(const Op* op, const Invocation& invocation,
                                     void* const* pointers) const {
   const Op* kernels = op + 1;
-  std::atomic<bool> failed{false};
-  parallelOf(invocation).forEach(op->tasks, op->grain, [&](int64_t begin, int64_t end) {
-    void* scratch = threadScratch(static_cast<size_t>(tape_.scratch_bytes));
-    if (!scratch) return failed.store(true, std::memory_order_relaxed);
-    for (int64_t k = begin; k < end; ++k)
-      kernels[k].fn(pointers + kernels[k].params, 0, kernels[k].tasks, scratch);
-  });
-  return failed.load(std::memory_order_relaxed) ? noScratch(tape_.scratch_bytes) : Status();
+  return runInGroups(*op, invocation, tape_.scratch_bytes,
+                     [&](int64_t begin, int64_t end, void* scratch) {
+                       for (int64_t k = begin; k < end; ++k)
+                         kernels[k].fn(pointers + kernels[k].params, 0, kernels[k].tasks, scratch);
+                     });
 }
 
 Status LoadedProgram::runSort(const Op& op, const Invocation& invocation,
