@@ -11,6 +11,7 @@ namespace {
 
 // What XLA's and other consumers of zero-copied memory expect too.
 constexpr uintptr_t kZeroCopyAlign = 64;
+constexpr uintptr_t kViewAlign = 16;  // of the largest element
 
 bool isAliasable(const HostArray& array, std::span<const int64_t> byte_strides) {
   bool allowed = array.semantics == HostSemantics::immutable_zero_copy ||
@@ -125,6 +126,10 @@ Result<BufferPtr> Client::createError(Status error, const Shape& shape, Memory* 
 Result<BufferPtr> Client::viewOf(void* data, const Shape& shape, Memory* memory,
                                  std::function<void()> on_delete) {
   TERCEL_TRY(checkShape(shape, memory));
+  // jaxlib knows by these words that it may copy instead.
+  if (const auto address = reinterpret_cast<uintptr_t>(data); address % kViewAlign != 0)
+    return invalidArgument("a view of memory at ", address, ", which is not aligned to ", kViewAlign,
+                           " bytes");
   return std::make_unique<Buffer>(shape, memory,
                                   Storage::foreign(data, shape.bytes(), std::move(on_delete)));
 }

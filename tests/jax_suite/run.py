@@ -19,6 +19,7 @@ import time
 
 HERE = pathlib.Path(__file__).parent
 EXPECTED = HERE / "expected.json"
+FOLDERS = [".", "pallas"]  # of the checkout's tests
 PLATFORMS = {"tercel": "tercel,cpu", "cpu": "cpu"}
 
 
@@ -43,12 +44,16 @@ def arguments():
 
 
 def test_files(checkout, patterns):
-    skipped = {line.split()[0] for line in (HERE / "skipped_files.txt").read_text().splitlines()
-               if line and not line.startswith("#")}
-    names = sorted(p.name for p in (checkout / "tests").glob("*_test.py"))
+    """The files that match, in the order of the patterns; by default all that are not skipped."""
+    folder = checkout / "tests"
+    names = sorted(p.relative_to(folder).as_posix()
+                   for under in FOLDERS for p in folder.glob(f"{under}/*_test.py"))
     if patterns:
-        return [n for n in names if any(fnmatch.fnmatch(n, p) or n == p + ".py" for p in patterns)]
-    return [n for n in names if n not in skipped]
+        return list(dict.fromkeys(n for p in patterns for n in names
+                                  if fnmatch.fnmatch(n, p) or n == p + ".py"))
+    skipped = [line.split()[0] for line in (HERE / "skipped_files.txt").read_text().splitlines()
+               if line and not line.startswith("#")]
+    return [n for n in names if not any(fnmatch.fnmatch(n, pattern) for pattern in skipped)]
 
 
 def read(path):

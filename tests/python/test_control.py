@@ -90,3 +90,13 @@ def test_checkpoint_and_custom_gradient(agree, rng):
 
 def test_associative_scan(agree, rng):
     agree(lambda x: jax.lax.associative_scan(jnp.add, x), rng.normal(size=37).astype(np.float32))
+
+
+def test_a_wish_for_an_order_changes_nothing(tercel):
+    def program(a, b):
+        first, second = a * 2, b + 1
+        jax.ffi.ffi_call("control_dep", (), has_side_effect=True)(second, first)
+        return first + second
+
+    with jax.default_device(tercel):
+        assert jax.jit(program)(3.0, 4.0) == 11

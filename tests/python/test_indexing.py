@@ -74,3 +74,11 @@ def test_random_distributions(agree):
 
 def test_typed_keys(agree):
     agree(lambda seed: jax.random.normal(jax.random.fold_in(jax.random.key(seed), 3), (9,)), 5)
+
+
+def test_approx_top_k_leaves_nothing_out(agree, rng):
+    x = floats(rng, 3, 50, 4)
+    agree(lambda v: (jax.lax.approx_max_k(v, 7, reduction_dimension=1),
+                     jax.lax.approx_min_k(v, 1, reduction_dimension=-1),
+                     jax.lax.approx_max_k(v[0], 50, reduction_dimension=0)), x)
+    agree(jax.vmap(lambda v: jax.lax.approx_max_k(v, 3, reduction_dimension=0)), x)

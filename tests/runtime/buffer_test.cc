@@ -175,8 +175,9 @@ TEST_F(BufferTest, AliasesAreFulfilled) {
 }
 
 TEST_F(BufferTest, ViewsOfForeignMemory) {
-  float host[3] = {1, 2, 3};
+  alignas(16) float host[4] = {1, 2, 3};
   int deleted = 0;
+  EXPECT_EQ(client->viewOf(host + 1, kShape, memory, {}).status().code(), Code::invalid_argument);
   auto view = client->viewOf(host, kShape, memory, [&] { ++deleted; });
   ASSERT_TRUE(view.ok());
   EXPECT_EQ(*(*view)->data(), host);

@@ -69,6 +69,23 @@ TEST(StablehloReader, FlattensTuples) {
             (Lines{"func main (f32[2])", "negate %0 : f32[2]", "return %0 %0 %1 %0"}));
 }
 
+// What is asynchronous is done where it starts.
+TEST(StablehloReader, WaitsForFuturesAtOnce) {
+  ProgramWriter p;
+  uint32_t future = p.w.type(kVhlo, varints({42, 1, p.f32x2}));
+  uint32_t negate = p.w.op(kVhlo, "negate_v1"), ret = p.w.op(kVhlo, "return_v1");
+  // One region of one block with one argument, and two ops: %4 = negate %3, return %4. The numbers
+  // of main's own values, 0 to 2, come before.
+  std::string body = varints({2, 1, 2, 5, 1, 2 * p.f32x2}) + '\0' + varint(negate) + char(6) +
+                     varints({p.location, 1, p.f32x2, 1, 3}) + varint(ret) + char(4) +
+                     varints({p.location, 1, 4});
+  p.add("async_start_v1", {0}, {future}, {}, body);
+  p.add("async_done_v1", {1}, {p.f32x2});
+  p.ret({2});
+  EXPECT_EQ(lines(p.finish({p.f32x2})),
+            (Lines{"func main (f32[2])", "negate %0 : f32[2]", "return %1"}));
+}
+
 TEST(StablehloReader, ReadsConstantsOfEveryPacking) {
   ProgramWriter p;
   uint32_t pred = p.w.type(kVhlo, varint(0));

@@ -95,13 +95,15 @@ ir::Value ModuleBuilder::turned(ir::Value value, Dims dims, ir::Ints permutation
 Status ModuleBuilder::buildCustomCall(const WireOp& op, const OpRow& row, const OpAttrs& attrs,
                                       Block& block) {
   if (op.regions.count != 0) return invalidArgument("a custom call with regions");
+  std::string_view target = textOf(wire_, attrNamed(row, attrs, "call_target_name")).value_or("");
+  // JAX's wish that one op be scheduled before another.
+  if (target == "control_dep") return bind(op.results, {});
   ir::Values operands = operandsOf(op);
   TERCEL_TRY(takeResults(op));
   TERCEL_TRY(spendValues(2 * (operands.size() + result_types_.size())));
   std::vector<ir::Type> operand_types;
   for (ir::Value v : operands) operand_types.push_back(module_.type(v));
   // Nobody is shown the values of this one: its layouts are what it asks of the memory of arrays.
-  std::string_view target = textOf(wire_, attrNamed(row, attrs, "call_target_name")).value_or("");
   bool shown = target != "LayoutConstraint";
   auto layouts = [&](std::string_view name) { return shown ? attrNamed(row, attrs, name) : kNone; };
   CallLayouts call;

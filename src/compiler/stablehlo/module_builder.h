@@ -59,6 +59,10 @@ class ModuleBuilder {
   Status readConfiguration(const WireOp& op, ir::Op& built);
   ir::Value turned(ir::Value value, Dims dims, ir::Ints permutation, Block& block);
 
+  // approx_top_k.cc
+  bool isApproxTopK(const OpRow& row, const OpAttrs& attrs) const;
+  Status buildApproxTopK(const WireOp& op, const OpRow& row, const OpAttrs& attrs, Block& block);
+
   // op_forms.cc
   Status buildForm(const WireOp& op, const OpRow& row, const OpAttrs& attrs, Block& block);
   Status buildBroadcast(const WireOp& op, const OpRow& row, const OpAttrs& attrs, Block& block);

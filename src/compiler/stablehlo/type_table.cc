@@ -102,7 +102,9 @@ Status TypeTable::convert(uint32_t type, int depth, std::vector<ir::Type>& leave
     leaves.push_back(ir::Type::token());
     return {};
   }
-  if (t.kind != TypeKind::Tuple) return unimplemented("values of type ", typeText(wire_, type));
+  // What a future is of is there at once.
+  if (t.kind != TypeKind::Tuple && t.kind != TypeKind::Future)
+    return unimplemented("values of type ", typeText(wire_, type));
   if (depth >= kMaxTupleDepth) return unimplemented("tuples nested deeper than ", kMaxTupleDepth);
   for (uint32_t element : wire_.itemsOf(t.items).subspan(1))
     TERCEL_TRY(convert(element, depth + 1, leaves));
