@@ -11,6 +11,7 @@
 
 #include "compiler/codegen/codegen.h"
 #include "core/log.h"
+#include "program/file_header.h"
 #include "program/format.h"
 
 namespace tercel::compiler {

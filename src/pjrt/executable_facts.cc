@@ -3,6 +3,7 @@
 #include "pjrt/element_type.h"
 #include "pjrt/layout.h"
 #include "pjrt/op_sharding.h"
+#include "program/file_header.h"
 #include "program/format.h"
 
 namespace tercel::pjrt {

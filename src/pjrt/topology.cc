@@ -2,6 +2,7 @@
 #include "pjrt/handles.h"
 #include "pjrt/version.h"
 #include "pjrt/wire.h"
+#include "program/file_header.h"
 #include "program/format.h"
 
 struct PJRT_SerializedTopology : tercel::pjrt::SerializedBytes {};

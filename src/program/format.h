@@ -18,7 +18,4 @@ std::vector<std::byte> serialize(const Program& program);
 // returns has passed validate(). The native code in it is trusted.
 Result<Program> deserialize(std::span<const std::byte> bytes);
 
-// 64 bits of the content; not cryptographic.
-uint64_t hashBytes(std::span<const std::byte> bytes);
-
 }  // namespace tercel::program

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <exception>
 
+#include "program/file_header.h"
 #include "program/format.h"
 #include "program/validate.h"
 #include "runtime/client.h"

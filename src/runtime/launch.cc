@@ -120,7 +120,7 @@ Status LaunchWork::runReady() {
   invocation.args = args.data();
   invocation.results = results.data();
   invocation.arena = arena.data;
-  invocation.pool = device->client()->pool();
+  invocation.use(device->client()->pool());
   invocation.custom_calls = custom_calls.get();
   invocation.may_block = Device::letQueueGoOn;
   invocation.info = info;

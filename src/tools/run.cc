@@ -123,7 +123,7 @@ Result<eval::Literals> runNative(program::Program program, const eval::Literals&
     engine::Invocation invocation;
     invocation.args = args.data();
     invocation.results = outs.data();
-    invocation.pool = &pool;
+    invocation.use(&pool);
     auto begin = std::chrono::steady_clock::now();
     TERCEL_TRY(loaded->run(invocation));
     std::chrono::duration<double, std::milli> took = std::chrono::steady_clock::now() - begin;

@@ -89,7 +89,7 @@ std::string runError(const engine::LoadedProgram& loaded, const Literals& values
   invocation.args = memory.arg_pointers.data();
   invocation.results = memory.result_pointers.data();
   invocation.arena = memory.arena.data();
-  invocation.pool = &pool;
+  invocation.use(&pool);
   if (Status status = loaded.run(invocation); !status.ok()) return status.message();
   if (std::string damage = memory.damage(program, values); !damage.empty()) return damage;
   for (size_t i = 0; i < wanted.size(); ++i) {

@@ -1,3 +1,4 @@
+#include "program/file_header.h"
 #include "program/format.h"
 
 #include <gtest/gtest.h>

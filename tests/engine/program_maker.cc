@@ -89,7 +89,7 @@ Status runOn(const engine::Runner& runner, std::vector<void*> args, std::vector<
   engine::Invocation invocation;
   invocation.args = args.data();
   invocation.results = results.data();
-  invocation.pool = pool;
+  invocation.use(pool);
   invocation.custom_calls = handler;
   return runner.run(invocation);
 }

@@ -17,10 +17,6 @@ namespace {
 
 constexpr int64_t kCopyTask = 256 << 10;  // bytes that make a task worth its start
 
-kernels::Parallel parallelOf(const Invocation& invocation) {
-  return invocation.pool ? invocation.pool->parallel() : kernels::Parallel();
-}
-
 Status noScratch(int64_t bytes) {
   return resourceExhausted("no memory for ", bytes, " bytes of kernel scratch");
 }
@@ -29,7 +25,7 @@ Status noScratch(int64_t bytes) {
 template <class Run>
 Status runInGroups(const Op& op, const Invocation& invocation, int64_t scratch_bytes, Run&& run) {
   std::atomic<bool> failed{false};
-  parallelOf(invocation).forEach(op.tasks, op.grain, [&](int64_t begin, int64_t end) {
+  invocation.parallel.forEach(op.tasks, op.grain, [&](int64_t begin, int64_t end) {
     void* scratch = threadScratch(static_cast<size_t>(scratch_bytes));
     if (!scratch) return failed.store(true, std::memory_order_relaxed);
     run(begin, end, scratch);
@@ -46,12 +42,17 @@ void copyBytes(const Invocation& invocation, const void* from, void* to, int64_t
     std::memmove(target, source, static_cast<size_t>(bytes));
     return;
   }
-  parallelOf(invocation).forEach(bytes, kCopyTask, [=](int64_t begin, int64_t end) {
+  invocation.parallel.forEach(bytes, kCopyTask, [=](int64_t begin, int64_t end) {
     std::memcpy(target + begin, source + begin, static_cast<size_t>(end - begin));
   });
 }
 
 }  // namespace
+
+void Invocation::use(ThreadPool* threads) {
+  pool = threads;
+  parallel = threads ? threads->parallel() : kernels::Parallel();
+}
 
 struct LoadedProgram::Frame {
   std::vector<void*> pointers;
@@ -66,6 +67,8 @@ struct LoadedProgram::FrameUse {
   const LoadedProgram& program;
   Frame* frame;
 };
+
+void LoadedProgram::DeleteFrame::operator()(Frame* frame) const { delete frame; }
 
 LoadedProgram::LoadedProgram() = default;
 LoadedProgram::~LoadedProgram() { delete hot_frame_.load(); }
@@ -116,13 +119,17 @@ LoadedProgram::Frame* LoadedProgram::takeFrame() const {
       return frame;
     }
   }
-  auto frame = std::make_unique<Frame>();
+  return makeFrame().release();
+}
+
+LoadedProgram::FramePtr LoadedProgram::makeFrame() const {
+  FramePtr frame(new Frame);
   frame->pointers.resize(tape_.pointers);
   const std::byte* constants = program_->constants.data();
   for (const Patch& patch : tape_.constant_patches) {
     frame->pointers[patch.at] = const_cast<std::byte*>(constants + patch.offset);
   }
-  return frame.release();
+  return frame;
 }
 
 void LoadedProgram::giveFrame(Frame* frame) const {
@@ -131,7 +138,7 @@ void LoadedProgram::giveFrame(Frame* frame) const {
                                          std::memory_order_relaxed)) {
     return;
   }
-  std::unique_ptr<Frame> owned(frame);
+  FramePtr owned(frame);
   std::lock_guard lock(mutex_);
   try {
     frames_.push_back(std::move(owned));
@@ -178,8 +185,14 @@ void LoadedProgram::bindArguments(const Invocation& invocation, Frame& frame) co
 
 Status LoadedProgram::run(const Invocation& invocation) const try {
   FrameUse use(*this);
-  TERCEL_TRY(bind(invocation, *use.frame));
-  return runOps(invocation, use.frame->pointers.data());
+  return run(invocation, *use.frame);
+} catch (const std::bad_alloc&) {
+  return resourceExhausted("no memory to run a program");
+}
+
+Status LoadedProgram::run(const Invocation& invocation, Frame& frame) const try {
+  TERCEL_TRY(bind(invocation, frame));
+  return runOps(invocation, frame.pointers.data());
 } catch (const std::bad_alloc&) {
   return resourceExhausted("no memory to run a program");
 } catch (const CheckFailure& failure) {
@@ -232,7 +245,7 @@ Status LoadedProgram::runOps(const Invocation& invocation, void* const* pointers
         TERCEL_TRY(runSort(*op++, invocation, params));
         break;
       case OpCode::fft:
-        TERCEL_TRY(tape_.ffts[op->target]->run(params[0], params[1], parallelOf(invocation)));
+        TERCEL_TRY(tape_.ffts[op->target]->run(params[0], params[1], invocation.parallel));
         ++op;
         break;
       case OpCode::custom_call:
@@ -271,8 +284,8 @@ Status LoadedProgram::runSort(const Op& op, const Invocation& invocation,
   kernels::Sort sort = site.sort;
   sort.operands = params;
   sort.results = params + site.operands;
-  if (!site.keys.empty()) return kernels::keySort(sort, site.keys, parallelOf(invocation));
-  return kernels::sort(sort, parallelOf(invocation));
+  if (!site.keys.empty()) return kernels::keySort(sort, site.keys, invocation.parallel);
+  return kernels::sort(sort, invocation.parallel);
 }
 
 Status LoadedProgram::runCustomCall(const Op& op, const Invocation& invocation,

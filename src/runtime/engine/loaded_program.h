@@ -29,13 +29,21 @@ class LoadedProgram final : public Runner {
                                                      const LoadOptions& options = {});
   ~LoadedProgram() override;
 
+  // What one run needs of its own. Runs find one by themselves, at the price of an atomic operation
+  // or a lock; who always runs on one thread keeps one of his own.
+  struct Frame;
+  struct DeleteFrame {
+    void operator()(Frame* frame) const;
+  };
+  using FramePtr = std::unique_ptr<Frame, DeleteFrame>;
+  FramePtr makeFrame() const;
+
   Status run(const Invocation& invocation) const override;
+  Status run(const Invocation& invocation, Frame& frame) const;
   int64_t codeBytes() const override;
   const program::Program& program() const { return *program_; }
 
  private:
-  // What one run needs of its own; kept for the next one.
-  struct Frame;
   struct FrameUse;
 
   LoadedProgram();
@@ -55,7 +63,7 @@ class LoadedProgram final : public Runner {
   Tape tape_;
   mutable std::atomic<Frame*> hot_frame_{nullptr};
   mutable std::mutex mutex_;
-  mutable std::vector<std::unique_ptr<Frame>> frames_;
+  mutable std::vector<FramePtr> frames_;
 };
 
 }  // namespace tercel::engine

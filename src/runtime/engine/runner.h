@@ -7,6 +7,7 @@
 
 #include "core/status.h"
 #include "program/call_signature.h"
+#include "runtime/kernels/parallel.h"
 
 namespace tercel::engine {
 
@@ -48,10 +49,13 @@ struct Invocation {
   void* const* args = nullptr;
   void* const* results = nullptr;
   void* arena = nullptr;       // arena_bytes, 64-byte aligned; null: the runner's own
-  ThreadPool* pool = nullptr;  // null: everything on the calling thread
+  kernels::Parallel parallel;  // of nobody: everything on the calling thread
+  ThreadPool* pool = nullptr;  // the same, for custom calls; null: nobody's
   CustomCallHandler* custom_calls = nullptr;
   void (*may_block)() = nullptr;  // for custom calls
   RunInfo info;
+
+  void use(ThreadPool* threads);
 };
 
 class Runner {

@@ -1,0 +1,80 @@
+// An Artifact: a program of several procedures that share globals, with code for one or more CPU
+// levels. What tercel.aot saves, and what an instance is made of.
+#pragma once
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "core/shape.h"
+#include "core/status.h"
+
+namespace tercel::program {
+
+// A value by its place in a tree, as params.dense.kernel.
+struct NamedValue {
+  std::string name;
+  Shape shape;
+};
+
+struct Global {
+  std::string name;
+  Shape shape;
+  bool is_mutable = false;
+  bool is_initialized = false;
+  int64_t offset = 0;  // of its value in Artifact::data, 64-byte aligned, where initialized
+};
+
+// Its code takes the globals of `used`, then the arguments, and gives the results, then the new
+// values of `stored`.
+struct Procedure {
+  std::string name;
+  std::string signature;  // tells apart procedures of one name; "" where there is one
+  std::string tree;       // how values are nested: words for whoever saved it
+  std::vector<uint32_t> used;
+  std::vector<uint32_t> stored;
+  std::vector<NamedValue> arguments;
+  std::vector<NamedValue> results;
+  std::vector<std::byte> module;              // StableHLO, as a portable artifact
+  std::vector<std::vector<std::byte>> codes;  // a Program file for each of Artifact::targets
+};
+
+// Bytes and what keeps them where they are.
+struct HeldBytes {
+  std::shared_ptr<const void> holder;
+  std::span<const std::byte> bytes;
+};
+
+struct Artifact {
+  std::string name;                  // a C identifier
+  std::vector<std::string> targets;  // CPU levels, the most demanding first
+  std::vector<Global> globals;
+  std::vector<Procedure> procedures;
+  bool has_side_file = false;  // `data` stands in a file of its own
+  uint64_t data_bytes = 0;
+  uint64_t data_hash = 0;
+  HeldBytes data;  // the globals' values
+};
+
+inline constexpr uint32_t kArtifactVersion = 1;
+inline constexpr size_t kDataAlignment = 64;
+
+// The data stands at the end of the file, aligned, and is left out where there is a side file.
+std::vector<std::byte> serializeArtifact(const Artifact& artifact);
+
+bool isArtifact(std::span<const std::byte> bytes);
+
+// The data is not copied: it stays in `file`, whose start is aligned to kDataAlignment; a side
+// file's is to be set by the caller and checked by checkData. INVALID_ARGUMENT, DATA_LOSS as for a
+// Program. The Program files inside are not looked at.
+Result<Artifact> deserializeArtifact(HeldBytes file);
+
+// DATA_LOSS where `artifact.data` is not what was saved.
+Status checkData(const Artifact& artifact);
+
+// Numbers out of range, names that are no C identifiers or not unique.
+Status validateArtifact(const Artifact& artifact);
+
+}  // namespace tercel::program

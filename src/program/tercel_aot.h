@@ -1,0 +1,91 @@
+/* Making artifacts: a program of several procedures that share globals, compiled for one or more
+ * CPU levels. In the plugin only; tercel_program.h runs what is made here.
+ *
+ *   tercel_artifact_create("mnist", &artifact);
+ *   tercel_artifact_add_global(artifact, &weights);
+ *   tercel_artifact_add_procedure(artifact, &predict);
+ *   tercel_artifact_compile(artifact, "native");
+ *   tercel_artifact_save(artifact, "mnist.tercel");
+ *   tercel_artifact_save_library(artifact, "out", NULL);
+ *   tercel_artifact_destroy(artifact);
+ *
+ * Functions return a tercel_code; tercel_error_message() has the words. An artifact is for one
+ * thread at a time. Strings and arrays are copied.
+ */
+#ifndef TERCEL_AOT_H
+#define TERCEL_AOT_H
+#include "tercel_program.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+typedef struct tercel_artifact tercel_artifact;
+
+/* struct_size = sizeof of the caller's; zero every field that is not set. */
+typedef struct tercel_global_spec {
+  size_t struct_size;
+  const char* name; /* its place in the tree, as params.dense.kernel; unique */
+  tercel_dtype dtype;
+  int32_t rank;
+  const int64_t* dims;
+  const void* data;   /* NULL: not initialised, and zeros in a new instance */
+  int32_t is_mutable; /* procedures may store into it */
+} tercel_global_spec;
+
+typedef struct tercel_procedure_spec {
+  size_t struct_size;
+  const char* name;      /* a C identifier; several signatures may share it */
+  const char* signature; /* what tells signatures of one name apart, as batch8; "" where alone */
+  /* A portable artifact of StableHLO. Its main takes the values of `used`, then the arguments, and
+   * gives the results, then the new values of `stored`. */
+  const void* module;
+  size_t module_size;
+  size_t num_used;
+  const int32_t* used; /* globals, in the order they were added */
+  size_t num_stored;
+  const int32_t* stored;
+  size_t num_arguments;
+  const char* const* arguments; /* names: places in the trees, as x or batch.labels */
+  size_t num_results;
+  const char* const* results;
+  const char* tree; /* for the caller of Python's: how arguments and results are nested; any text */
+} tercel_procedure_spec;
+
+typedef struct tercel_library_options {
+  size_t struct_size;
+  int32_t side_file; /* 1: the globals' values go to <name>.weights, which is mapped at load */
+  const char* runtime_directory; /* of tercel_runtime.o; NULL: beside this library */
+} tercel_library_options;
+
+TERCEL_EXPORT int tercel_artifact_create(const char* name, tercel_artifact** artifact);
+/* From what tercel_artifact_serialize wrote. */
+TERCEL_EXPORT int tercel_artifact_parse(const void* bytes, size_t size,
+                                        tercel_artifact** artifact);
+TERCEL_EXPORT void tercel_artifact_destroy(tercel_artifact* artifact);
+
+TERCEL_EXPORT int tercel_artifact_add_global(tercel_artifact* artifact,
+                                             const tercel_global_spec* spec);
+/* Reads and checks the module: TERCEL_UNIMPLEMENTED names what cannot leave Python. */
+TERCEL_EXPORT int tercel_artifact_add_procedure(tercel_artifact* artifact,
+                                                const tercel_procedure_spec* spec);
+/* Compiles every procedure for each of `targets`: "native" or a list as "x86-64-v2,x86-64-v4", of
+ * which a machine takes the highest that it can run. What was compiled before is dropped. */
+TERCEL_EXPORT int tercel_artifact_compile(tercel_artifact* artifact, const char* targets);
+
+/* `bytes` is to be given back by tercel_free. */
+TERCEL_EXPORT int tercel_artifact_serialize(const tercel_artifact* artifact, void** bytes,
+                                            size_t* size);
+TERCEL_EXPORT void tercel_free(void* bytes);
+/* One file; appears whole or not at all. */
+TERCEL_EXPORT int tercel_artifact_save(const tercel_artifact* artifact, const char* path);
+/* <name>.so, <name>.a, <name>.h, <name>.hpp, tercel_program.h and <name>.cmake in a directory that
+ * is made where it lacks. */
+TERCEL_EXPORT int tercel_artifact_save_library(const tercel_artifact* artifact,
+                                               const char* directory,
+                                               const tercel_library_options* options);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

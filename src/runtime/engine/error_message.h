@@ -1,0 +1,36 @@
+// Errors at the edge of our C interfaces: a code, and words that the thread keeps.
+#pragma once
+#include <exception>
+#include <new>
+#include <string>
+
+#include "core/status.h"
+
+namespace tercel::engine {
+
+// Of the last call on this thread that failed.
+inline std::string& lastError() {
+  static thread_local std::string message;
+  return message;
+}
+
+// f()'s code. No exception leaves a C interface.
+template <class F>
+int guarded(F&& f) noexcept {
+  auto report = [](const Status& status) {
+    if (!status.ok()) lastError() = status.message();
+    return static_cast<int>(status.code());
+  };
+  try {
+    return report(f());
+  } catch (const CheckFailure& failure) {
+    return report(Status(Code::internal, failure.message));
+  } catch (const std::bad_alloc&) {
+    lastError().clear();
+    return static_cast<int>(Code::resource_exhausted);
+  } catch (const std::exception& exception) {
+    return report(Status(Code::internal, exception.what()));
+  }
+}
+
+}  // namespace tercel::engine

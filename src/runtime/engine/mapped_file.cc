@@ -1,0 +1,83 @@
+#include "runtime/engine/mapped_file.h"
+
+#include <fcntl.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstdio>
+#include <cstring>
+
+namespace tercel::engine {
+namespace {
+
+class File {
+ public:
+  explicit File(int descriptor) : descriptor_(descriptor) {}
+  ~File() {
+    if (descriptor_ >= 0) close(descriptor_);
+  }
+  File(const File&) = delete;
+  File& operator=(const File&) = delete;
+  int descriptor() const { return descriptor_; }
+  // Errors of writing may come as late as this.
+  bool finish() {
+    const int descriptor = descriptor_;
+    descriptor_ = -1;
+    return fsync(descriptor) == 0 && close(descriptor) == 0;
+  }
+
+ private:
+  int descriptor_;
+};
+
+Status failed(const char* doing, const std::string& path, int error) {
+  Code code = Code::internal;
+  if (error == ENOENT || error == ENOTDIR) code = Code::not_found;
+  if (error == EACCES || error == EPERM || error == EROFS) code = Code::permission_denied;
+  if (error == ENOSPC || error == EDQUOT || error == ENOMEM) code = Code::resource_exhausted;
+  return Status(code, cat("cannot ", doing, " ", path, ": ", std::strerror(error)));
+}
+
+bool writeAll(int descriptor, std::span<const std::byte> bytes) {
+  while (!bytes.empty()) {
+    const ssize_t written = write(descriptor, bytes.data(), bytes.size());
+    if (written < 0 && errno == EINTR) continue;
+    if (written <= 0) return false;
+    bytes = bytes.subspan(static_cast<size_t>(written));
+  }
+  return true;
+}
+
+}  // namespace
+
+Result<program::HeldBytes> mapFile(const std::string& path) {
+  File file(open(path.c_str(), O_RDONLY | O_CLOEXEC));
+  struct stat facts;
+  if (file.descriptor() < 0 || fstat(file.descriptor(), &facts) != 0) {
+    return failed("open", path, errno);
+  }
+  if (!S_ISREG(facts.st_mode)) return invalidArgument(path, " is not a file");
+  const size_t size = static_cast<size_t>(facts.st_size);
+  if (size == 0) return program::HeldBytes();
+  void* start = mmap(nullptr, size, PROT_READ, MAP_PRIVATE, file.descriptor(), 0);
+  if (start == MAP_FAILED) return failed("map", path, errno);
+  std::shared_ptr<const void> holder(start, [size](void* memory) { munmap(memory, size); });
+  return program::HeldBytes{std::move(holder), {static_cast<const std::byte*>(start), size}};
+}
+
+Status writeFile(const std::string& path, std::span<const std::byte> bytes) {
+  const std::string draft = cat(path, ".", static_cast<int64_t>(getpid()), ".part");
+  File file(open(draft.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666));
+  if (file.descriptor() < 0) return failed("write", path, errno);
+  if (writeAll(file.descriptor(), bytes) && file.finish() &&
+      std::rename(draft.c_str(), path.c_str()) == 0) {
+    return Status();
+  }
+  const int error = errno;
+  unlink(draft.c_str());
+  return failed("write", path, error);
+}
+
+}  // namespace tercel::engine

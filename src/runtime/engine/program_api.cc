@@ -1,0 +1,299 @@
+// tercel_program.h over LoadedArtifact and Instance.
+#include <algorithm>
+#include <cstring>
+#include <exception>
+#include <memory>
+#include <new>
+#include <string>
+
+#include "program/tercel_program.h"
+#include "runtime/engine/error_message.h"
+#include "runtime/engine/loaded_artifact.h"
+#include "runtime/engine/mapped_file.h"
+
+namespace engine = tercel::engine;
+namespace program = tercel::program;
+using tercel::Code;
+using tercel::Status;
+using engine::guarded;
+
+struct tercel_program {
+  std::shared_ptr<const engine::LoadedArtifact> loaded;
+};
+
+struct tercel_instance {
+  tercel_instance_options options;
+  std::unique_ptr<engine::Instance> instance;
+};
+
+namespace {
+
+static_assert(TERCEL_PRED == static_cast<int>(tercel::DType::pred));
+static_assert(TERCEL_S64 == static_cast<int>(tercel::DType::s64));
+static_assert(TERCEL_U64 == static_cast<int>(tercel::DType::u64));
+static_assert(TERCEL_F64 == static_cast<int>(tercel::DType::f64));
+static_assert(TERCEL_C128 == static_cast<int>(tercel::DType::c128));
+static_assert(TERCEL_F8E8M0FNU == static_cast<int>(tercel::DType::f8e8m0fnu));
+static_assert(tercel::kDTypeCount == TERCEL_F8E8M0FNU + 1);
+static_assert(TERCEL_DATA_LOSS == static_cast<int>(Code::data_loss));
+static_assert(sizeof(tercel_buffer) == sizeof(engine::Buffer));
+
+// The caller's options, of which an older caller has only the first fields.
+template <class Options>
+Options ownCopy(const Options* options) {
+  Options copy = {};
+  if (options) std::memcpy(&copy, options, std::min(options->struct_size, sizeof(copy)));
+  return copy;
+}
+
+// Fills in the fields that the caller's struct has.
+template <class Info>
+Status fill(Info* to, Info from) {
+  if (!to) return tercel::invalidArgument("no place for the answer");
+  from.struct_size = to->struct_size;
+  std::memcpy(to, &from, std::min(to->struct_size, sizeof(from)));
+  return Status();
+}
+
+Status missing(const char* what, size_t index, size_t count) {
+  return Status(Code::not_found, tercel::cat("no ", what, " ", index, " of ", count));
+}
+
+tercel_value_info valueInfo(const std::string& name, const tercel::Shape& shape) {
+  tercel_value_info info = {};
+  info.name = name.c_str();
+  info.dtype = static_cast<tercel_dtype>(shape.dtype);
+  info.rank = static_cast<int32_t>(shape.rank());
+  info.dims = shape.dims.data();
+  info.bytes = shape.bytes();
+  return info;
+}
+
+class CustomCallHook final : public engine::CustomCallHandler {
+ public:
+  explicit CustomCallHook(const tercel_instance_options& options) : options_(options) {}
+
+  Status call(const engine::CustomCall& call) override {
+    const std::string target(call.target), configuration(call.configuration);
+    tercel_custom_call plain = {sizeof(plain),
+                                target.c_str(),
+                                configuration.c_str(),
+                                call.operands.size(),
+                                call.operands.data(),
+                                call.operand_bytes.data(),
+                                call.results.size(),
+                                call.results.data(),
+                                call.result_bytes.data()};
+    int code = options_.custom_call(options_.custom_call_data, &plain);
+    if (code == TERCEL_OK) return Status();
+    if (code < 0 || code > static_cast<int>(Code::unauthenticated)) code = TERCEL_UNKNOWN;
+    return Status(static_cast<Code>(code), tercel::cat("failed with code ", code));
+  }
+
+ private:
+  const tercel_instance_options options_;
+};
+
+void runOnHost(void* instance, int64_t tasks, int64_t grain, tercel::kernels::TaskFn fn,
+               void* context) {
+  const tercel_instance_options& options = static_cast<tercel_instance*>(instance)->options;
+  options.parallel_for(options.parallel_for_data, tasks, grain, fn, context);
+}
+
+engine::InstanceOptions optionsOf(tercel_instance& instance) {
+  const tercel_instance_options& given = instance.options;
+  engine::InstanceOptions options;
+  options.num_threads = given.num_threads;
+  if (given.parallel_for) options.parallel = {&instance, runOnHost};
+  options.arena = given.arena;
+  options.arena_bytes = given.arena_bytes;
+  if (given.allocate && given.release) {
+    options.allocator.allocate = [given](size_t bytes, size_t alignment) {
+      return given.allocate(given.allocator_data, bytes, alignment);
+    };
+    options.allocator.release = [given](void* memory) {
+      given.release(given.allocator_data, memory);
+    };
+  }
+  if (given.custom_call) options.custom_calls = std::make_unique<CustomCallHook>(given);
+  return options;
+}
+
+Status load(program::HeldBytes file, const tercel_load_options* options, tercel_program** out) {
+  const tercel_load_options own = ownCopy(options);
+  auto made = std::make_unique<tercel_program>();
+  TERCEL_ASSIGN(made->loaded,
+                engine::LoadedArtifact::load(std::move(file),
+                                             own.weights_path ? own.weights_path : ""));
+  *out = made.release();
+  return Status();
+}
+
+const program::Artifact& artifactOf(const tercel_program* program) {
+  return program->loaded->artifact();
+}
+
+Status valueAt(const tercel_program* program, size_t procedure, size_t index, const char* what,
+               std::vector<program::NamedValue> program::Procedure::* values,
+               tercel_value_info* info) {
+  const auto& procedures = artifactOf(program).procedures;
+  if (procedure >= procedures.size()) return missing("procedure", procedure, procedures.size());
+  const auto& list = procedures[procedure].*values;
+  if (index >= list.size()) return missing(what, index, list.size());
+  return fill(info, valueInfo(list[index].name, list[index].shape));
+}
+
+}  // namespace
+
+int32_t tercel_api_version(void) { return TERCEL_API_VERSION; }
+
+const char* tercel_error_message(void) { return engine::lastError().c_str(); }
+
+int tercel_program_load(const void* bytes, size_t size, const tercel_load_options* options,
+                        tercel_program** program) {
+  return guarded([&]() -> Status {
+    if (!program) return tercel::invalidArgument("no place for the program");
+    *program = nullptr;
+    if (!bytes) return tercel::invalidArgument("no program file");
+    const auto* first = static_cast<const std::byte*>(bytes);
+    if (ownCopy(options).borrow_bytes) {
+      if (reinterpret_cast<uintptr_t>(bytes) % program::kDataAlignment != 0) {
+        return tercel::invalidArgument("bytes that are borrowed must be aligned to ",
+                                       program::kDataAlignment);
+      }
+      return load({nullptr, {first, size}}, options, program);
+    }
+    auto copy = std::make_shared<program::AlignedBytes>(first, first + size);
+    return load({copy, *copy}, options, program);
+  });
+}
+
+int tercel_program_open(const char* path, const tercel_load_options* options,
+                        tercel_program** program) {
+  return guarded([&]() -> Status {
+    if (!program || !path) return tercel::invalidArgument("no path, or no place for the program");
+    *program = nullptr;
+    TERCEL_ASSIGN(program::HeldBytes file, engine::mapFile(path));
+    return load(std::move(file), options, program).within(path);
+  });
+}
+
+void tercel_program_destroy(tercel_program* program) { delete program; }
+
+int tercel_program_describe(const tercel_program* program, tercel_program_info* info) {
+  return guarded([&] {
+    const program::Artifact& artifact = artifactOf(program);
+    return fill(info, {0, artifact.name.c_str(), program->loaded->target().c_str(),
+                       artifact.procedures.size(), artifact.globals.size(),
+                       program->loaded->arenaBytes(), program->loaded->globalsBytes()});
+  });
+}
+
+int tercel_program_global(const tercel_program* program, size_t global, tercel_value_info* info) {
+  return guarded([&]() -> Status {
+    const auto& globals = artifactOf(program).globals;
+    if (global >= globals.size()) return missing("global", global, globals.size());
+    tercel_value_info facts = valueInfo(globals[global].name, globals[global].shape);
+    facts.is_initialized = globals[global].is_initialized;
+    facts.is_mutable = globals[global].is_mutable;
+    return fill(info, facts);
+  });
+}
+
+int tercel_program_procedure(const tercel_program* program, size_t procedure,
+                             tercel_procedure_info* info) {
+  return guarded([&]() -> Status {
+    const auto& procedures = artifactOf(program).procedures;
+    if (procedure >= procedures.size()) return missing("procedure", procedure, procedures.size());
+    const program::Procedure& facts = procedures[procedure];
+    return fill(info, {0, facts.name.c_str(), facts.signature.c_str(), facts.tree.c_str(),
+                       facts.arguments.size(), facts.results.size()});
+  });
+}
+
+int tercel_program_argument(const tercel_program* program, size_t procedure, size_t argument,
+                            tercel_value_info* info) {
+  return guarded([&] {
+    return valueAt(program, procedure, argument, "argument", &program::Procedure::arguments, info);
+  });
+}
+
+int tercel_program_result(const tercel_program* program, size_t procedure, size_t result,
+                          tercel_value_info* info) {
+  return guarded([&] {
+    return valueAt(program, procedure, result, "result", &program::Procedure::results, info);
+  });
+}
+
+int tercel_program_find_procedure(const tercel_program* program, const char* name,
+                                  const char* signature, size_t* procedure) {
+  return guarded([&]() -> Status {
+    const auto& procedures = artifactOf(program).procedures;
+    for (size_t p = 0; p < procedures.size(); ++p) {
+      if (procedures[p].name != name) continue;
+      if (signature && procedures[p].signature != signature) continue;
+      *procedure = p;
+      return Status();
+    }
+    return Status(Code::not_found, tercel::cat("no procedure ", name, signature ? " of signature " : "",
+                                               signature ? signature : ""));
+  });
+}
+
+int tercel_program_find_global(const tercel_program* program, const char* name, size_t* global) {
+  return guarded([&]() -> Status {
+    const auto& globals = artifactOf(program).globals;
+    for (size_t g = 0; g < globals.size(); ++g) {
+      if (globals[g].name != name) continue;
+      *global = g;
+      return Status();
+    }
+    return Status(Code::not_found, tercel::cat("no global ", name));
+  });
+}
+
+int tercel_instance_create(tercel_program* program, const tercel_instance_options* options,
+                           tercel_instance** instance) {
+  return guarded([&]() -> Status {
+    if (!instance) return tercel::invalidArgument("no place for the instance");
+    *instance = nullptr;
+    if (!program) return tercel::invalidArgument("no program");
+    auto made = std::make_unique<tercel_instance>();
+    made->options = ownCopy(options);
+    TERCEL_ASSIGN(made->instance, engine::Instance::create(program->loaded, optionsOf(*made)));
+    *instance = made.release();
+    return Status();
+  });
+}
+
+void tercel_instance_destroy(tercel_instance* instance) { delete instance; }
+
+int tercel_instance_call(tercel_instance* instance, size_t procedure,
+                         const tercel_buffer* arguments, size_t num_arguments,
+                         const tercel_buffer* results, size_t num_results) {
+  return guarded([&] {
+    return instance->instance->call(
+        procedure, {reinterpret_cast<const engine::Buffer*>(arguments), num_arguments},
+        {reinterpret_cast<const engine::Buffer*>(results), num_results});
+  });
+}
+
+int tercel_instance_get_global(const tercel_instance* instance, size_t global, void* data,
+                               size_t bytes) {
+  return guarded([&] { return instance->instance->getGlobal(global, {data, bytes}); });
+}
+
+int tercel_instance_set_global(tercel_instance* instance, size_t global, const void* data,
+                               size_t bytes) {
+  return guarded([&] {
+    return instance->instance->setGlobal(global, {static_cast<const std::byte*>(data), bytes});
+  });
+}
+
+int tercel_instance_save_state(const tercel_instance* instance, const char* path) {
+  return guarded([&] { return instance->instance->saveState(path); });
+}
+
+int tercel_instance_load_state(tercel_instance* instance, const char* path) {
+  return guarded([&] { return instance->instance->loadState(path); });
+}
