@@ -1,0 +1,114 @@
+"""A compiled program: one file, or a library for C."""
+
+import collections.abc
+import json
+import os
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+
+from tercel.aot import types
+from tercel.aot.info import describe, result_names
+from tercel.aot.native import Builder
+
+
+class Artifact:
+    """What Program.get_compiled_artifact gives. Files appear whole or not at all."""
+
+    def __init__(self, declaration, traces, targets="native", values=None):
+        if not traces:
+            raise ValueError(f"{declaration.class_name} has no procedures: a public function of "
+                             "the class is one")
+        self.info = describe(declaration, traces)
+        self.name = declaration.name
+        self._builder = Builder(self.name)
+        for index, known in enumerate(declaration.globals):
+            self._add_global(known, _value(known, index, values))
+        for trace in traces:
+            self._add_procedure(declaration, trace)
+        self._targets = None
+        self._compile(targets)
+
+    def __repr__(self):
+        return f"<artifact of {self.name} for {self._targets}>"
+
+    def to_bytes(self):
+        """What save writes, and tercel.load reads."""
+        return self._builder.serialize()
+
+    def save(self, path):
+        """Writes one file with the program and its code for all targets."""
+        self._builder.save(os.fsencode(path))
+
+    def save_library(self, directory, targets=None, side_file=False, runtime_directory=None):
+        """Writes name.so, name.a, name.h, name.hpp, tercel_program.h and name.cmake.
+
+        `targets` as in get_compiled_artifact, where another choice is wanted. With `side_file`
+        the globals' values lie in name.weights, which is mapped into memory, and not in the
+        library.
+        """
+        if targets:
+            self._compile(targets)
+        runtime = runtime_directory and os.fsencode(runtime_directory)
+        self._builder.save_library(os.fsencode(directory), side_file, runtime)
+
+    def _compile(self, targets):
+        if not isinstance(targets, str):
+            targets = ",".join(targets)
+        if targets != self._targets:
+            self._builder.compile(targets)
+            self._targets = targets
+
+    def _add_global(self, known, value):
+        kind = types.physical(known.type)
+        self._builder.add_global(known.name, kind.shape, kind.dtype, value, known.mutable)
+
+    def _add_procedure(self, declaration, trace):
+        name, signature = trace.procedure.name, trace.signature
+        self._builder.add_procedure(
+            trace.where, name, signature.text, trace.export().mlir_module_serialized, trace.used,
+            trace.stored, trace.procedure.names, result_names(trace), _trees(declaration, trace))
+
+
+def _value(known, index, values):
+    """The first value of a global as a dense array; None where it has none."""
+    value = known.initial if values is None else values.value(index)
+    if value is None:
+        return None
+    if jnp.issubdtype(value.dtype, jax.dtypes.prng_key):
+        value = jax.random.key_data(value)
+    return np.asarray(value, order="C")
+
+
+def _trees(declaration, trace):
+    """How arguments, results and globals are nested: the text that tercel.trees reads."""
+    arguments, numbers = [], iter(range(len(trace.signature.types)))
+    for name, tree in trace.signature.arguments.items():
+        arguments.append([name, _describe(tree, numbers)])
+    known = [[attribute.names.root, _describe(attribute.initial, iter(attribute.leaves))]
+             for attribute in declaration.attributes.values()]
+    result = _describe(trace.results, iter(range(trace.result_tree.num_leaves)))
+    return json.dumps({"arguments": arguments, "result": result, "globals": known})
+
+
+def _describe(node, numbers):
+    if node is None:
+        return None
+    children = jax.tree_util.tree_flatten_with_path(node, is_leaf=lambda part: part is not node)[0]
+    if len(children) == 1 and not children[0][0]:
+        return next(numbers)
+    keys = [_key(path[0]) for path, _ in children]
+    inner = [_describe(child, numbers) for _, child in children]
+    if isinstance(node, collections.abc.Mapping):
+        return {"dict": [list(pair) for pair in zip(keys, inner)]}
+    if type(node) in (list, tuple):
+        return {type(node).__name__: inner}
+    keys = getattr(node, "_fields", [str(key) for key in keys])
+    return {"fields": [list(pair) for pair in zip(keys, inner)], "type": type(node).__name__}
+
+
+def _key(entry):
+    """A key of a dict as it is, where JSON knows it."""
+    key = getattr(entry, "key", getattr(entry, "name", getattr(entry, "idx", None)))
+    return key if isinstance(key, (str, int)) else str(key)

@@ -1,0 +1,131 @@
+"""What the body of a Program class declares: its globals and its procedures."""
+
+import dataclasses
+import inspect
+import re
+import types as python_types
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+
+from tercel.aot import types
+from tercel.aot.procedure import Procedure
+
+
+@dataclasses.dataclass
+class Global:
+    """One array of a program's state."""
+
+    name: str
+    type: jax.ShapeDtypeStruct
+    initial: np.ndarray | None  # of a key: the key; None is zeros
+    mutable: bool
+    source: object  # the array that it was declared with: the same one again is an alias
+    aliases: list = dataclasses.field(default_factory=list)
+
+
+@dataclasses.dataclass
+class Attribute:
+    """A tree of globals, as a class names it: reading gives the tree, assigning stores one."""
+
+    name: str
+    initial: object
+    treedef: object
+    names: types.Names
+    leaves: list  # of indices into the globals
+
+    def __get__(self, program, owner=None):
+        return self.initial if program is None else program._tercel_values.load(self)
+
+    def __set__(self, program, tree):
+        program._tercel_values.store(self, tree)
+
+
+class Declaration:
+    def __init__(self, cls, export_name=None):
+        self.cls = cls
+        self.class_name = cls.__name__
+        self.name = export_name or _snake_case(cls.__name__)
+        if not self.name.isidentifier() or not self.name.isascii():
+            raise ValueError(f"{cls.__name__}: the name {self.name!r} is no name of C's")
+        self.globals = []
+        self.attributes = {}
+        self.procedures = {}
+        self.traces = {}  # (procedure, signature) -> Traced
+        for base in reversed(cls.__mro__):
+            if "_tercel" in vars(base):
+                for name, value in vars(base)["_tercel"].body.items():
+                    self._declare(name, value)
+        # Subclasses declare the same again, before what is theirs.
+        self.body = dict(vars(cls))
+        for name, value in self.body.items():
+            self._declare(name, value)
+        for name, value in (self.attributes | self.procedures).items():
+            setattr(cls, name, value)
+
+    def _declare(self, name, value):
+        if name.startswith("__"):
+            return
+        self.attributes.pop(name, None)
+        self.procedures.pop(name, None)
+        if isinstance(value, Procedure):
+            self.procedures[name] = value
+        elif isinstance(value, python_types.FunctionType):
+            if not name.startswith("_"):
+                self.procedures[name] = Procedure.of_method(self.class_name, name, value)
+        elif isinstance(value, types.ExportedGlobal):
+            self._add_attribute(name, value)
+        elif any(types.is_array(leaf) for leaf in _leaves(value)):
+            self._add_attribute(name, types.ExportedGlobal(value, initialize=True, mutable=True))
+
+    def _add_attribute(self, name, exported):
+        names = types.Names(name.lstrip("_") or name, exported.tree)
+        leaves, treedef = jax.tree.flatten(exported.tree)
+        indices = [self._add_global(*pair, exported) for pair in zip(names, leaves)]
+        self.attributes[name] = Attribute(name, exported.tree, treedef, names, indices)
+
+    def _add_global(self, name, leaf, exported):
+        for index, known in enumerate(self.globals):
+            if exported.initialize and types.is_array(leaf) and known.source is leaf:
+                if name != known.name:
+                    known.aliases.append(name)
+                return index
+        where = f"{self.class_name}: global {name}"
+        if exported.initialize and types.is_type(leaf):
+            raise TypeError(f"{where} has a type and no value: initialize=False takes types")
+        if not (types.is_array(leaf) or types.is_number(leaf) or types.is_type(leaf)):
+            raise TypeError(f"{where} is a {type(leaf).__name__}, not an array")
+        kind = types.like(leaf)
+        if not exported.initialize and types.physical(kind) is not kind:
+            raise TypeError(f"{where}: keys need a value")
+        initial = _host_copy(leaf, kind.dtype) if exported.initialize else None
+        self.globals.append(Global(self._unused(name), kind, initial, exported.mutable,
+                                   leaf if exported.initialize else None))
+        return len(self.globals) - 1
+
+    def _unused(self, name):
+        taken = {known.name for known in self.globals}
+        while name in taken:
+            name += "_"
+        return name
+
+
+def _leaves(value):
+    if inspect.isroutine(value) or isinstance(value, (type, property, classmethod)):
+        return []
+    return jax.tree.leaves(value)
+
+
+def _host_copy(leaf, dtype):
+    if jnp.issubdtype(dtype, jax.dtypes.extended):
+        return leaf
+    copy = np.array(leaf, dtype, order="C")
+    copy.flags.writeable = False
+    return copy
+
+
+def _snake_case(name):
+    name = name.removesuffix("Program") or name
+    name = re.sub(r"(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])", "_", name)
+    return name.strip("_").lower()

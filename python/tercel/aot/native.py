@@ -1,0 +1,112 @@
+"""The library's C interface for making artifacts, src/program/tercel_aot.h, in ctypes."""
+
+import ctypes
+import functools
+
+from tercel import abi
+
+_STRINGS = ctypes.POINTER(ctypes.c_char_p)
+_NUMBERS = ctypes.POINTER(ctypes.c_int32)
+
+
+class GlobalSpec(abi.Sized):
+    _fields_ = [("struct_size", ctypes.c_size_t), ("name", ctypes.c_char_p),
+                ("dtype", ctypes.c_int), ("rank", ctypes.c_int32),
+                ("dims", ctypes.POINTER(ctypes.c_int64)), ("data", ctypes.c_void_p),
+                ("is_mutable", ctypes.c_int32)]
+
+
+class ProcedureSpec(abi.Sized):
+    _fields_ = [("struct_size", ctypes.c_size_t), ("name", ctypes.c_char_p),
+                ("signature", ctypes.c_char_p), ("module", ctypes.c_char_p),
+                ("module_size", ctypes.c_size_t), ("num_used", ctypes.c_size_t),
+                ("used", _NUMBERS), ("num_stored", ctypes.c_size_t), ("stored", _NUMBERS),
+                ("num_arguments", ctypes.c_size_t), ("arguments", _STRINGS),
+                ("num_results", ctypes.c_size_t), ("results", _STRINGS),
+                ("tree", ctypes.c_char_p)]
+
+
+class LibraryOptions(abi.Sized):
+    _fields_ = [("struct_size", ctypes.c_size_t), ("side_file", ctypes.c_int32),
+                ("runtime_directory", ctypes.c_char_p)]
+
+
+_POINTER, _TEXT = ctypes.c_void_p, ctypes.c_char_p
+
+_FUNCTIONS = {
+    "tercel_artifact_create": [_TEXT, _POINTER],
+    "tercel_artifact_add_global": [_POINTER, _POINTER],
+    "tercel_artifact_add_procedure": [_POINTER, _POINTER],
+    "tercel_artifact_compile": [_POINTER, _TEXT],
+    "tercel_artifact_serialize": [_POINTER, _POINTER, _POINTER],
+    "tercel_artifact_save": [_POINTER, _TEXT],
+    "tercel_artifact_save_library": [_POINTER, _TEXT, _POINTER],
+}
+
+
+@functools.cache
+def library():
+    opened = abi.library()
+    abi.declare(opened, _FUNCTIONS, ("tercel_artifact_destroy", "tercel_free"))
+    return opened
+
+
+class Builder:
+    """A tercel_artifact."""
+
+    def __init__(self, name):
+        self.name = name
+        self._address = ctypes.c_void_p()
+        abi.check(library().tercel_artifact_create(name.encode(), ctypes.byref(self._address)),
+                  name)
+
+    def __del__(self):
+        if getattr(self, "_address", None):
+            library().tercel_artifact_destroy(self._address)
+
+    def add_global(self, name, shape, dtype, data, mutable):
+        """`data` is a dense array, or None where there is no first value."""
+        self._call("add_global", ctypes.byref(GlobalSpec(
+            name=name.encode(), dtype=abi.number(dtype), rank=len(shape),
+            dims=(ctypes.c_int64 * max(1, len(shape)))(*shape),
+            data=None if data is None else data.ctypes.data, is_mutable=mutable)),
+            where=f"{self.name}: global {name}")
+
+    def add_procedure(self, where, name, signature, module, used, stored, arguments, results,
+                      tree):
+        self._call("add_procedure", ctypes.byref(ProcedureSpec(
+            name=name.encode(), signature=signature.encode(), module=module,
+            module_size=len(module), num_used=len(used), used=_numbers(used),
+            num_stored=len(stored), stored=_numbers(stored), num_arguments=len(arguments),
+            arguments=_strings(arguments), num_results=len(results), results=_strings(results),
+            tree=tree.encode())), where=where)
+
+    def compile(self, targets):
+        self._call("compile", targets.encode())
+
+    def serialize(self):
+        data, size = ctypes.c_void_p(), ctypes.c_size_t()
+        self._call("serialize", ctypes.byref(data), ctypes.byref(size))
+        try:
+            return ctypes.string_at(data, size.value)
+        finally:
+            library().tercel_free(data)
+
+    def save(self, path):
+        self._call("save", path)
+
+    def save_library(self, directory, side_file, runtime_directory):
+        options = LibraryOptions(side_file=side_file, runtime_directory=runtime_directory)
+        self._call("save_library", directory, ctypes.byref(options))
+
+    def _call(self, function, *arguments, where=None):
+        code = getattr(library(), f"tercel_artifact_{function}")(self._address, *arguments)
+        abi.check(code, where or self.name)
+
+
+def _numbers(values):
+    return (ctypes.c_int32 * max(1, len(values)))(*values)
+
+
+def _strings(values):
+    return (ctypes.c_char_p * max(1, len(values)))(*(value.encode() for value in values))

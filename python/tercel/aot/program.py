@@ -1,0 +1,137 @@
+"""The base class of programs."""
+
+import functools
+import inspect
+
+import jax
+
+from tercel.aot import types
+from tercel.aot.artifact import Artifact
+from tercel.aot.declaration import Declaration
+from tercel.aot.info import describe
+from tercel.aot.modules import Modules
+from tercel.aot.procedure import Procedure
+from tercel.aot.traced import Traced
+from tercel.aot.values import InstanceValues, current, tracing
+
+
+class Program:
+    """A JAX program with a state.
+
+    Arrays, and trees of them, that the body of a subclass names are its globals; its functions are
+    procedures, with the signatures that their defaults say. Names with an underscore in front
+    are private: such functions are no procedures. An instance runs in this process, on JAX's
+    default backend; its class or an instance may be taken out of Python.
+    """
+
+    def __init_subclass__(cls, export_name=None, **options):
+        super().__init_subclass__(**options)
+        cls._tercel = Declaration(cls, export_name)
+
+    def __init__(self):
+        if type(self) is Program:
+            raise TypeError("Program is a base class: make a subclass, with procedures")
+        object.__setattr__(self, "_tercel_values", InstanceValues(self._tercel))
+
+    def __setattr__(self, name, value):
+        if name not in self._tercel.attributes:
+            raise AttributeError(
+                f"{self._tercel_values.where}: {name} is no global: give {type(self).__name__} an "
+                f"array or a tree of arrays of that name")
+        super().__setattr__(name, value)
+
+    def _tercel_call(self, procedure, args, kwargs):
+        where = f"{type(self).__name__}.{procedure.name}"
+        values = self._tercel_values
+        if not isinstance(values, InstanceValues):
+            return procedure.call(self, procedure.bind(where, args, kwargs))
+        signature, leaves = procedure.flatten(where, args, kwargs)
+        return traced(self._tercel, procedure, signature).call(values, leaves)
+
+    like = staticmethod(types.like)
+
+    @staticmethod
+    def export_global(tree, initialize=True, mutable=True):
+        """A tree of globals. `initialize=False` takes the shapes only, and types will do; what
+        is not mutable is a constant that no procedure stores into."""
+        return types.ExportedGlobal(tree, initialize, mutable)
+
+    @staticmethod
+    def kernel(function=None, **options):
+        """Of a function in the body of a class: one without self, compiled by jax.jit."""
+        if function is None:
+            return functools.partial(Program.kernel, **options)
+        return staticmethod(jax.jit(function, **options))
+
+    @staticmethod
+    def store_global(target, tree):
+        """In a procedure: stores a tree in place of `target`, self._params or a part of it."""
+        if current() is None:
+            raise TypeError("store_global is for procedures; of an instance, assign the attribute")
+        current().store_part(target, tree)
+
+    @staticmethod
+    def get_info(program):
+        """The procedures and globals of a class or an instance; prints as a table."""
+        return describe(*_all_traced(program))
+
+    @staticmethod
+    def get_mlir_module(program):
+        """StableHLO: one module for each signature of each procedure; prints as text."""
+        return Modules(*_all_traced(program))
+
+    @staticmethod
+    def get_compiled_artifact(program, targets="native", state=False):
+        """The program, compiled for `targets`: "native", or a list as "x86-64-v2,x86-64-v4", of
+        which a machine takes the highest that it can run. New instances start with what the class
+        says, or, with `state`, with what this instance has."""
+        values = None
+        if state:
+            if not isinstance(program, Program):
+                raise TypeError("get_compiled_artifact: a class has no state: give an instance")
+            values = program._tercel_values
+        return Artifact(*_all_traced(program), targets=targets, values=values)
+
+
+def compile(function, *example_args, name=None, targets="native"):
+    """The artifact of a plain function: a Program whose one procedure has the function's name.
+
+    The arguments say what the procedure's are like; Program.like(x, "batch, ...", batch=(1, 8))
+    gives it several signatures.
+    """
+    plain = getattr(function, "__name__", "")
+    name = name or (plain if plain.isidentifier() else "function")
+    parameters = [inspect.Parameter(known, inspect.Parameter.POSITIONAL_OR_KEYWORD,
+                                    default=types.like(example))
+                  for known, example in zip(_parameter_names(function, len(example_args)),
+                                            example_args)]
+    procedure = Procedure(name, name, lambda self, *args: function(*args), parameters)
+    program = type(name, (Program,), {name: procedure}, export_name=name)
+    return Program.get_compiled_artifact(program, targets)
+
+
+def traced(declaration, procedure, signature):
+    key = procedure.name, signature.text
+    if key not in declaration.traces:
+        declaration.traces[key] = Traced(declaration, procedure, signature)
+    return declaration.traces[key]
+
+
+def _all_traced(program):
+    cls = type(program) if isinstance(program, Program) else program
+    if not (isinstance(cls, type) and issubclass(cls, Program) and cls is not Program):
+        raise TypeError(f"{program!r} is neither a Program nor a class of programs")
+    declaration = cls._tercel
+    return declaration, [traced(declaration, procedure, signature)
+                         for procedure in declaration.procedures.values()
+                         for signature in procedure.signatures]
+
+
+def _parameter_names(function, count):
+    try:
+        names = [name for name, parameter in inspect.signature(function).parameters.items()
+                 if parameter.kind not in (inspect.Parameter.VAR_POSITIONAL,
+                                           inspect.Parameter.VAR_KEYWORD)][:count]
+    except (TypeError, ValueError):  # functions of C have none
+        names = []
+    return names + [f"argument{i}" for i in range(len(names), count)]

@@ -1,0 +1,136 @@
+"""A procedure as a pure function of the globals that it uses and its arguments."""
+
+import functools
+import re
+
+import jax
+import jax.numpy as jnp
+
+from tercel.aot import types
+from tercel.aot.values import Values, tracing
+
+# What JAX makes of functions of Python's, by the primitive in its programs.
+_CALLBACKS = {"pure_callback": "jax.pure_callback", "io_callback": "jax.experimental.io_callback",
+              "debug_callback": "jax.debug.callback", "debug_print": "jax.debug.print"}
+
+
+class Traced:
+    """One signature of a procedure. `function` takes the values of `used`, then the arguments'
+    leaves, and gives the results' leaves, then the new values of `stored`."""
+
+    def __init__(self, declaration, procedure, signature):
+        self.declaration = declaration
+        self.procedure = procedure
+        self.signature = signature
+        self.where = f"{declaration.class_name}.{procedure.name}"
+        self._explore()
+
+    @property
+    def operand_types(self):
+        return [self.declaration.globals[i].type for i in self.used] + self.signature.types
+
+    @functools.cached_property
+    def jitted(self):
+        donated = tuple(place for place, i in enumerate(self.used) if i in self.stored)
+        return jax.jit(self.function, donate_argnums=donated)
+
+    def call(self, values, leaves):
+        """On an instance's values."""
+        if any(isinstance(leaf, jax.core.Tracer) for leaf in leaves):
+            raise TypeError(f"{self.where} has a state, which cannot be kept inside of jit, grad "
+                            "or vmap of other functions")
+        with values.lock:
+            values.flush()
+            used = [values.take(i) if i in self.stored else values.values[i] for i in self.used]
+            outputs = self.jitted(*used, *leaves)
+            for i, value in zip(self.stored, outputs[self.result_tree.num_leaves:]):
+                values.put(i, value)
+        return jax.tree.unflatten(self.result_tree, outputs[:self.result_tree.num_leaves])
+
+    def export(self):
+        """jax.export's view of the function, for the CPU."""
+        function = jax.jit(self.function, keep_unused=True)
+        export = functools.partial(jax.export.export, function, platforms=["cpu"])
+        try:
+            return export()(*self.operand_types)
+        except NotImplementedError as error:
+            self._refuse_callbacks(error)
+            raise
+        except ValueError:
+            # Calls of jax.ffi: whoever runs the program serves them.
+            targets = set(re.findall(r'custom_call @"?([\w.$]+)', self.stablehlo()))
+            checks = [jax.export.DisabledSafetyCheck.custom_call(name) for name in targets]
+            return export(disabled_checks=checks)(*self.operand_types)
+
+    def stablehlo(self):
+        function = jax.jit(self.function, keep_unused=True)
+        return function.trace(*self.operand_types).lower(lowering_platforms=("cpu",)).as_text()
+
+    @functools.cached_property
+    def function(self):
+        def function(*operands):
+            values = [None] * len(self.declaration.globals)
+            for i, value in zip(self.used, operands):
+                values[i] = value
+            results, after = self._run(values, operands[len(self.used):])
+            if after.stored != set(self.stored) or not after.read <= set(self.used):
+                raise RuntimeError(f"{self.where} is not the same when it is traced again")
+            inputs = set(map(id, operands))
+            # No result is memory that a later call may overwrite.
+            leaves = [jnp.copy(leaf) if id(leaf) in inputs else leaf
+                      for leaf in jax.tree.leaves(results)]
+            return tuple(leaves + [after.values[i] for i in self.stored])
+
+        function.__name__ = self.procedure.name
+        return function
+
+    def _explore(self):
+        def explore(values, leaves):
+            results, after = self._run(values, leaves)
+            self.used = sorted(after.read)
+            self.stored = sorted(after.stored)
+            return results, [after.values[i] for i in self.stored]
+
+        try:
+            program, (self.results, _) = jax.make_jaxpr(explore, return_shape=True)(
+                [known.type for known in self.declaration.globals], self.signature.types)
+        except Exception as error:
+            error.add_note(f"while tracing {self.where}")
+            raise
+        if any(isinstance(constant, jax.core.Tracer) for constant in program.consts):
+            raise TypeError(
+                f"{self.where} stores into a global what comes from inside of jit, grad, scan, "
+                "cond or vmap: return it from there, and store that")
+        self.result_tree = jax.tree.structure(self.results)
+
+    def _run(self, values, leaves):
+        after = Values(self.declaration, self.where, values)
+        program = object.__new__(self.declaration.cls)
+        object.__setattr__(program, "_tercel_values", after)
+        with tracing(after):
+            results = self.procedure.call(program, self.procedure.unflatten(leaves))
+        after.flush()
+        for path, leaf in jax.tree_util.tree_flatten_with_path(results)[0]:
+            if not (types.is_array(leaf) or types.is_number(leaf)):
+                raise TypeError(f"{self.where}: {types.place('result', path)} is a "
+                                f"{type(leaf).__name__}, not an array")
+        return results, after
+
+    def _refuse_callbacks(self, error):
+        program = str(jax.make_jaxpr(self.function)(*self.operand_types))
+        found = [f"{name} ({', '.join(functions)})" if functions else name
+                 for name, functions in _callbacks(program)]
+        if found:
+            raise NotImplementedError(
+                f"{self.where}: {', '.join(found)} cannot leave Python: leave it out, or call a "
+                "function of C's by jax.ffi.ffi_call") from error
+
+
+def _callbacks(program):
+    """JAX's names of the callbacks in a printed program, each with the functions it calls."""
+    for primitive, name in _CALLBACKS.items():
+        calls = re.findall(rf"\b{primitive}\[(.*?)\n\s*\]", program, re.DOTALL)
+        if calls:
+            functions = {function for call in calls
+                         for function in re.findall(r"<function ([\w.<>]+) at", call)}
+            yield name, sorted(functions)

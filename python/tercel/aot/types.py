@@ -1,0 +1,189 @@
+"""Types of arrays in trees: what is declared, what is given, how messages name both."""
+
+import dataclasses
+import itertools
+import numbers
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+
+
+@dataclasses.dataclass(frozen=True)
+class SizedType:
+    """An array type with dimensions that are expressions of names, each of a list of sizes."""
+
+    dims: tuple  # of int and str
+    dtype: np.dtype
+    sizes: dict  # name -> tuple of sizes
+
+    def at(self, values):
+        shape = tuple(dim if isinstance(dim, int) else _evaluate(dim, values) for dim in self.dims)
+        return jax.ShapeDtypeStruct(shape, self.dtype)
+
+
+@dataclasses.dataclass(frozen=True)
+class ExportedGlobal:
+    """What Program.export_global leaves in the body of a class."""
+
+    tree: object
+    initialize: bool
+    mutable: bool
+
+
+def like(tree, dims=None, /, **sizes):
+    """The types of a tree's leaves, for the signature of a procedure.
+
+    `dims` gives names to dimensions, as "batch, ..." or "batch, 2*length"; the keywords list the
+    sizes that each name may have: like(images, "batch, ...", batch=(1, 8, 64)). `_` keeps a
+    dimension, `...` keeps as many as there are. A name's sizes may be listed once for all of a
+    procedure's parameters.
+    """
+    if isinstance(tree, ExportedGlobal):
+        tree = tree.tree
+    leaves, treedef = jax.tree_util.tree_flatten_with_path(tree)
+    types = [_type_of(leaf, place("tree", path)) for path, leaf in leaves]
+    if dims is not None:
+        listed = {name: tuple(sorted(set(values))) for name, values in sizes.items()}
+        types = [_sized(kind, dims, listed) for kind in types]
+    elif sizes:
+        raise TypeError(f"Program.like: sizes of {', '.join(sizes)}, but no dimension has a name: "
+                        f'say which, as in like(tree, "{next(iter(sizes))}, ...")')
+    return jax.tree.unflatten(treedef, types)
+
+
+def is_array(leaf):
+    return isinstance(leaf, (jax.Array, np.ndarray, np.generic))
+
+
+def is_type(leaf):
+    return isinstance(leaf, (jax.ShapeDtypeStruct, SizedType))
+
+
+def is_number(leaf):
+    return isinstance(leaf, numbers.Number)
+
+
+def place(root, path):
+    """A leaf's place in a tree, as params.dense.kernel."""
+    inner = jax.tree_util.keystr(path, simple=True, separator=".")
+    return ".".join(part for part in (root, inner) if part)
+
+
+def physical(kind):
+    """What the memory of an array of this type holds: a key of jax.random is integers."""
+    if jnp.issubdtype(kind.dtype, jax.dtypes.prng_key):
+        return jax.eval_shape(jax.random.key_data, kind)
+    return kind
+
+
+def text(kind):
+    """float32[8,64]."""
+    return f"{kind.dtype}[{','.join(map(str, kind.shape))}]"
+
+
+def matches(tree, treedef, names, where):
+    """The leaves of a tree that must have this structure; TypeError says where it differs."""
+    leaves, found = jax.tree.flatten(tree)
+    if found == treedef:
+        return leaves
+    root = names.root
+    if names == (root,):
+        raise TypeError(f"{where}: {root}: a {type(tree).__name__} in place of an array")
+    given = [place(root, path) for path, _ in jax.tree_util.tree_flatten_with_path(tree)[0]]
+    missing = [name for name in names if name not in given]
+    extra = [name for name in given if name not in names]
+    words = [f"{what} {', '.join(some[:4])}{' ...' if len(some) > 4 else ''}"
+             for what, some in (("lacks", missing), ("has also", extra)) if some]
+    reason = " and ".join(words) or f"is {_short(found)} in place of {_short(treedef)}"
+    raise TypeError(f"{where}: the tree of {root} {reason}")
+
+
+class Names(tuple):
+    """The places of a tree's leaves; `root` is the tree's own name."""
+
+    def __new__(cls, root, tree):
+        paths = jax.tree_util.tree_flatten_with_path(tree)[0]
+        names = super().__new__(cls, (place(root, path) for path, _ in paths))
+        names.root = root
+        return names
+
+
+def converted(value, kind, where):
+    """The value as an array of exactly this type; Python's numbers take it where they can."""
+    if is_number(value) and not isinstance(value, np.generic):
+        if kind.shape != () or not _holds(kind.dtype, value):
+            raise ValueError(f"{where}: a Python {type(value).__name__} in place of {text(kind)}")
+        return jnp.asarray(value, kind.dtype)
+    if not hasattr(value, "shape") or not hasattr(value, "dtype"):
+        raise TypeError(f"{where}: a {type(value).__name__} in place of {text(kind)}")
+    dtype = _canonical(value.dtype)
+    if tuple(value.shape) != kind.shape or dtype != kind.dtype:
+        given = jax.ShapeDtypeStruct(value.shape, dtype)
+        raise ValueError(f"{where}: {text(given)} in place of {text(kind)}")
+    weak = getattr(value, "weak_type", False)
+    return jnp.asarray(value, kind.dtype) if weak else value
+
+
+def refinements(types):
+    """One (text, sizes) for each choice of sizes of the names in these types, as (batch8, ...)."""
+    listed = {}
+    for kind in types:
+        for name, sizes in getattr(kind, "sizes", {}).items():
+            if listed.setdefault(name, sizes) != sizes:
+                raise ValueError(f"dimension {name} has sizes {listed[name]} and {sizes}")
+    for values in itertools.product(*listed.values()):
+        chosen = dict(zip(listed, values))
+        yield "_".join(f"{name}{size}" for name, size in chosen.items()), chosen
+
+
+def refined(kind, sizes):
+    return kind.at(sizes) if isinstance(kind, SizedType) else kind
+
+
+def _type_of(leaf, where):
+    if is_type(leaf):
+        return leaf
+    if not is_array(leaf) and not is_number(leaf):
+        raise TypeError(f"Program.like: {where} is a {type(leaf).__name__}, not an array")
+    return jax.ShapeDtypeStruct(np.shape(leaf), _canonical(jnp.result_type(leaf)))
+
+
+def _canonical(dtype):
+    extended = jnp.issubdtype(dtype, jax.dtypes.extended)
+    return dtype if extended else np.dtype(jax.dtypes.canonicalize_dtype(dtype))
+
+
+def _holds(dtype, value):
+    if isinstance(value, bool):
+        return dtype == bool
+    kinds = {int: (np.integer, np.inexact), float: (np.inexact,), complex: (np.complexfloating,)}
+    return any(jnp.issubdtype(dtype, kind) for kind in kinds.get(type(value), ()))
+
+
+def _sized(kind, dims, sizes):
+    rank = len(kind.shape)
+    words = [word.strip() for word in dims.split(",")]
+    if "..." in words:
+        at = words.index("...")
+        words[at:at + 1] = ["_"] * max(0, rank - len(words) + 1)
+    if len(words) != rank:
+        raise ValueError(f'Program.like: "{dims}" does not fit {text(kind)}')
+    parsed = tuple(shape if word == "_" else int(word) if word.isdigit() else word
+                   for word, shape in zip(words, kind.shape))
+    return SizedType(parsed, kind.dtype, sizes)
+
+
+def _evaluate(dim, values):
+    try:
+        size = eval(dim, {"__builtins__": {}}, dict(values))
+    except NameError as error:
+        raise ValueError(f"dimension {dim}: no sizes are given for {error.name}") from None
+    if not isinstance(size, int) or size < 0:
+        raise ValueError(f"dimension {dim} is {size}")
+    return size
+
+
+def _short(treedef):
+    words = str(treedef).removeprefix("PyTreeDef(").removesuffix(")")
+    return words if len(words) < 200 else words[:200] + "..."

@@ -1,0 +1,163 @@
+"""The values of a program's globals: an instance's arrays, or the tracers of a procedure."""
+
+import contextlib
+import threading
+import warnings
+
+import jax
+import jax.numpy as jnp
+
+from tercel.aot import types
+
+_tracing = threading.local()
+
+
+class Values:
+    """Reading gives plain trees; what is changed in them counts as stored.
+
+    A tree that was handed out is looked at again before each access and at the end, so that
+    `self._params["w"] = new` needs no trees of a kind of our own.
+    """
+
+    def __init__(self, declaration, where, values):
+        self.declaration = declaration
+        self.where = where
+        self.values = list(values)
+        self.read = set()  # what was loaded before anything was stored there
+        self.stored = set()
+        # Name of an attribute -> its tree, the leaves in it, the values that it was made of.
+        self._views = {}
+
+    def load(self, attribute):
+        self.flush()
+        values = [self.values[index] for index in attribute.leaves]
+        self.read.update(set(attribute.leaves) - self.stored)
+        tree, _, made_of = self._views.get(attribute.name, (None, None, None))
+        if made_of is None or any(old is not new for old, new in zip(made_of, values)):
+            tree = jax.tree.unflatten(attribute.treedef, values)
+            self._views[attribute.name] = tree, values, values
+        return tree
+
+    def store(self, attribute, tree):
+        self.flush()
+        self._views.pop(attribute.name, None)
+        self._write(attribute, [self.values[index] for index in attribute.leaves], tree)
+
+    def flush(self):
+        for name, (tree, seen, made_of) in list(self._views.items()):
+            attribute = self.declaration.attributes[name]
+            leaves = self._write(attribute, seen, tree)
+            made_of = [was if new is old else self.values[index] for was, old, new, index
+                       in zip(made_of, seen, leaves, attribute.leaves)]
+            self._views[name] = tree, leaves, made_of
+
+    def find(self, part):
+        """The attribute and the places among its leaves of a tree that load has given out."""
+        for name, (tree, _, _) in self._views.items():
+            start = 0
+            for node, leaves in _nodes(tree):
+                if node is part:
+                    return self.declaration.attributes[name], range(start, start + leaves)
+                start += _is_leaf(node)
+        raise TypeError(f"{self.where}: store_global takes globals: self._params, or a part of it")
+
+    def store_part(self, part, tree):
+        attribute, places = self.find(part)
+        names = types.Names(attribute.names.root, part)
+        leaves = types.matches(tree, jax.tree.structure(part), names, self.where)
+        whole = [self.values[index] for index in attribute.leaves]
+        whole[places.start:places.stop] = leaves
+        self.store(attribute, jax.tree.unflatten(attribute.treedef, whole))
+
+    def _write(self, attribute, old, tree):
+        leaves = types.matches(tree, attribute.treedef, attribute.names, self.where)
+        written, converted = {}, {}
+        for name, index, before, after in zip(attribute.names, attribute.leaves, old, leaves):
+            if after is before:
+                continue
+            known = self.declaration.globals[index]
+            where = f"{self.where}: {name}"
+            if not known.mutable:
+                raise TypeError(f"{where} is not mutable")
+            if index in written:
+                if after is not written[index]:
+                    warnings.warn(f"{where} is another name of {known.name}, the same array: of "
+                                  "two values in one assignment the first is stored",
+                                  stacklevel=4)
+                continue
+            written[index] = after
+            converted[index] = types.converted(after, known.type, where)
+        for index, value in converted.items():
+            # A copy: no argument, result or other global is the same array.
+            self.values[index] = jnp.copy(value)
+            self.stored.add(index)
+        return leaves
+
+
+class InstanceValues(Values):
+    """An instance's own arrays. Procedures may be given the memory of those that nobody else has
+    seen; one thread at a time is in here."""
+
+    def __init__(self, declaration):
+        super().__init__(declaration, declaration.class_name,
+                         [_start(known) for known in declaration.globals])
+        self.lock = threading.RLock()
+        self._seen = set()
+
+    def load(self, attribute):
+        with self.lock:
+            self._seen.update(attribute.leaves)
+            return super().load(attribute)
+
+    def store(self, attribute, tree):
+        with self.lock:
+            super().store(attribute, tree)
+
+    def value(self, index):
+        with self.lock:
+            self.flush()
+            return self.values[index]
+
+    def take(self, index):
+        """The value, which the caller may overwrite."""
+        if index in self._seen:
+            self._seen.discard(index)
+            return jnp.copy(self.values[index])
+        return self.values[index]
+
+    def put(self, index, value):
+        self._seen.discard(index)
+        self.values[index] = value
+
+
+@contextlib.contextmanager
+def tracing(values):
+    outer = current()
+    _tracing.values = values
+    try:
+        yield
+    finally:
+        _tracing.values = outer
+
+
+def current():
+    """Of the procedure that is being traced on this thread."""
+    return getattr(_tracing, "values", None)
+
+
+def _start(known):
+    if known.initial is None:
+        return jnp.zeros(known.type.shape, known.type.dtype)
+    return jnp.copy(known.initial)
+
+
+def _is_leaf(node):
+    return jax.tree_util.all_leaves([node])
+
+
+def _nodes(tree):
+    """Every node of a tree with its number of leaves: parents first, leaves in their order."""
+    yield tree, len(jax.tree.leaves(tree))
+    if not _is_leaf(tree):
+        for child in jax.tree.leaves(tree, is_leaf=lambda node: node is not tree):
+            yield from _nodes(child)

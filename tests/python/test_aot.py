@@ -1,0 +1,394 @@
+"""tercel.aot.Program in this process: what the body of a class means, and instances."""
+
+import collections
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+
+from tercel import aot
+from tercel.aot import Program
+
+Params = collections.namedtuple("Params", "w, b")
+
+
+def matrix(value=1.0):
+    return jnp.full((3, 4), value, jnp.float32)
+
+
+def names(program):
+    return [known.name for known in Program.get_info(program).globals]
+
+
+def procedure(program, name, signature=""):
+    return next(known for known in Program.get_info(program).procedures
+                if known.name == name and known.signature == signature)
+
+
+class Linear(Program):
+    _params = Params(matrix(4), matrix())
+    _w = _params.w
+
+    def get_params(self):
+        return self._params
+
+    def set_params(self, new=Program.like(_params)):
+        self._params = new
+
+    def run(self, x=Program.like(_params.w)):
+        self._w = self._linear(x, self._params.w, self._params.b)
+        return self._w
+
+    @Program.kernel
+    def _linear(x, w, b):
+        return x * w + b
+
+
+def test_state_persists_and_instances_have_their_own():
+    first, second = Linear(), Linear()
+    assert float(first.run(matrix(2))[0, 0]) == 9
+    assert float(first.run(matrix(2))[0, 0]) == 19
+    assert float(second.run(matrix(3))[0, 0]) == 13
+    assert float(first.get_params().w[0, 0]) == 19
+    assert isinstance(first.get_params(), Params)
+    assert float(Linear().get_params().w[0, 0]) == 4
+
+
+def test_the_same_array_is_one_global():
+    info = Program.get_info(Linear)
+    assert [(known.name, known.aliases) for known in info.globals] == [
+        ("params.w", ("w",)), ("params.b", ())]
+    linear = Linear()
+    linear.set_params(Params(matrix(7), matrix(8)))
+    assert float(linear._w[0, 0]) == 7
+    linear._w = matrix(9)
+    assert float(linear._params.w[0, 0]) == 9
+
+
+def test_two_values_for_one_global():
+    w = matrix()
+
+    class Tied(Program):
+        _tree = {"a": w, "b": w}
+
+        def only_b(self):
+            self._tree = {**self._tree, "b": self._tree["a"] + 1}
+
+        def both(self, x=Program.like(w), y=Program.like(w)):
+            self._tree = {"a": x, "b": y}
+
+    tied = Tied()
+    tied.only_b()
+    assert float(tied._tree["a"][0, 0]) == 2
+    with pytest.warns(UserWarning, match="Tied.both: tree.b is another name of tree.a"):
+        tied.both(matrix(5), matrix(6))
+    assert float(tied._tree["b"][0, 0]) == 5
+
+
+@pytest.mark.parametrize("name, exported", [
+    ("FFTProgram", "fft"), ("Mnist", "mnist"), ("TrivialKernel", "trivial_kernel"),
+    ("HTTPServerProgram", "http_server"), ("GPT2", "gpt2"), ("Program", "program"),
+    ("snake_case", "snake_case")])
+def test_names(name, exported):
+    assert Program.get_info(type(name, (Program,), {})).name == exported
+
+
+def test_export_name():
+    class Other(Program, export_name="my_name"):
+        pass
+
+    assert Program.get_info(Other).name == "my_name"
+    with pytest.raises(ValueError, match="no name of C's"):
+        type("Bad", (Program,), {}, export_name="my-name")
+
+
+def test_globals_from_attributes():
+    class Globals(Program):
+        _tree = {"dense": [np.zeros(3, np.float32), {"kernel": jnp.ones((2, 2))}], "scale": 2.0}
+        public = np.arange(3)
+        plain = 3
+        words = "text"
+        _cache = Program.export_global({"k": jax.ShapeDtypeStruct((5,), jnp.bfloat16)},
+                                       initialize=False)
+        _table = Program.export_global(np.arange(4.0), mutable=False)
+
+        def read(self):
+            return self._tree, self.public, self._cache, self._table * self.plain
+
+    info = Program.get_info(Globals)
+    assert names(Globals) == ["tree.dense.0", "tree.dense.1.kernel", "tree.scale", "public",
+                              "cache.k", "table"]
+    flags = {known.name: (known.initialized, known.mutable) for known in info.globals}
+    assert flags["cache.k"] == (False, True) and flags["table"] == (True, False)
+    assert flags["tree.scale"] == (True, True)
+    tree, public, cache, table = Globals().read()
+    assert tree["scale"].shape == () and tree["scale"].dtype == jnp.float32
+    np.testing.assert_array_equal(public, np.arange(3))
+    np.testing.assert_array_equal(cache["k"], np.zeros(5))
+    np.testing.assert_array_equal(table, 3 * np.arange(4))
+
+
+def test_uninitialised_globals_are_no_aliases():
+    w = matrix()
+
+    class Momentum(Program):
+        _w = w
+        _velocity = Program.export_global(w, initialize=False)
+
+        def step(self):
+            self._velocity = self._velocity + 1
+            return self._w
+
+    assert names(Momentum) == ["w", "velocity"]
+    momentum = Momentum()
+    assert float(momentum.step()[0, 0]) == 1
+    assert float(momentum._velocity[0, 0]) == 1
+
+
+class Parts(Program):
+    _params = {"w": jnp.zeros(3), "layers": [{"k": jnp.zeros(2)}, {"k": jnp.zeros(2)}]}
+    _pair = Params(jnp.zeros(3), jnp.zeros(2))
+
+    def leaf(self, x=Program.like(np.zeros(3, np.float32))):
+        self._params["w"] = x
+
+    def nested(self):
+        layer = self._params["layers"][1]
+        layer["k"] = layer["k"] + 1
+        before = self._params["layers"][0]["k"]
+        self._params["layers"][0] = {"k": self._params["layers"][1]["k"] * 10}
+        return before
+
+    def by_store_global(self, x=Program.like(np.zeros(3, np.float32))):
+        Program.store_global(self._pair.w, x)
+        Program.store_global(self._params["layers"][0], {"k": self._pair.b + 5})
+
+    def whole(self):
+        Program.store_global(self._pair, Params(self._pair.w + 1, self._pair.b + 2))
+
+
+def test_storing_into_parts_of_trees():
+    parts = Parts()
+    parts.leaf(np.full(3, 2, np.float32))
+    np.testing.assert_array_equal(parts._params["w"], [2, 2, 2])
+    np.testing.assert_array_equal(parts.nested(), [0, 0])
+    np.testing.assert_array_equal(parts._params["layers"][0]["k"], [10, 10])
+    np.testing.assert_array_equal(parts._params["layers"][1]["k"], [1, 1])
+    parts.by_store_global(np.ones(3, np.float32))
+    parts.whole()
+    np.testing.assert_array_equal(parts._pair.w, [2, 2, 2])
+    np.testing.assert_array_equal(parts._pair.b, [2, 2])
+    np.testing.assert_array_equal(parts._params["layers"][0]["k"], [5, 5])
+    assert procedure(Parts, "leaf").stores == ("params.w",)
+    assert procedure(Parts, "by_store_global").stores == ("params.layers.0.k", "pair.w")
+
+
+def test_storing_into_an_instance_from_outside():
+    parts = Parts()
+    parts._params["w"] = jnp.full(3, 6.0)
+    parts.nested()
+    np.testing.assert_array_equal(parts._params["w"], [6, 6, 6])
+    parts._params = {"w": jnp.ones(3), "layers": [{"k": jnp.ones(2)}] * 2}
+    np.testing.assert_array_equal(parts.nested(), [1, 1])
+    np.testing.assert_array_equal(Parts()._params["w"], [0, 0, 0])
+
+
+def test_what_was_read_or_given_outlives_donation():
+    start = matrix(1)
+
+    class Counter(Program):
+        _w = start
+
+        def add(self, x=Program.like(start)):
+            self._w = self._w + x
+            return self._w
+
+        def put(self, x=Program.like(start)):
+            self._w = x
+
+        def get(self):
+            return self._w
+
+    counter = Counter()
+    given, mutable = matrix(10), np.full((3, 4), 20, np.float32)
+    read = counter._w
+    returned = counter.add(given)
+    got = counter.get()
+    counter.put(given)
+    counter.add(given)
+    counter.put(mutable)
+    mutable[:] = 0
+    assert float(counter._w[0, 0]) == 20
+    counter.add(given)
+    values = [float(array[0, 0]) for array in (start, read, returned, got, given, counter._w)]
+    assert values == [1, 1, 11, 11, 10, 30]
+
+
+def test_state_is_donated():
+    class Counter(Program):
+        _w = jnp.zeros(1000)
+
+        def add(self):
+            self._w = self._w + 1
+
+    counter = Counter()
+    counter.add()
+    before = counter._tercel_values.values[0]
+    counter.add()
+    assert before.is_deleted()
+    np.testing.assert_array_equal(counter._w, np.full(1000, 2))
+
+
+def test_any_jax_code():
+    class Everything(Program):
+        _key = jax.random.key(7)
+        _params = {"w": jnp.ones((4, 2))}
+
+        def step(self, x=Program.like(np.zeros((3, 4), np.float32))):
+            self._key, key = jax.random.split(self._key)
+            noise = jax.random.normal(key, (3, 2))
+
+            def loss(params):
+                return jnp.sum(jax.vmap(lambda row: row @ params["w"])(x) * noise)
+
+            gradient = jax.grad(loss)(self._params)
+
+            def body(carry, _):
+                return jax.tree.map(lambda p, g: p - 0.1 * g, carry, gradient), None
+
+            self._params, _ = jax.lax.scan(body, self._params, None, length=3)
+            return jax.lax.cond(noise[0, 0] > 0, lambda: loss(self._params), lambda: 0.0)
+
+        def twice(self, x=Program.like(np.zeros((3, 4), np.float32))):
+            return self.step(x), self.step(x=x)
+
+    x = np.arange(12, dtype=np.float32).reshape(3, 4)
+    one, two = Everything(), Everything()
+    np.testing.assert_array_equal(np.stack(one.twice(x)), np.stack([two.step(x), two.step(x)]))
+    key = jax.random.split(jax.random.split(jax.random.key(7))[0])[0]
+    assert (jax.random.key_data(one._key) == jax.random.key_data(key)).all()
+    assert Program.get_info(Everything).globals[0].dtype == key.dtype
+
+
+def test_signatures():
+    class Predict(Program):
+        _w = jnp.ones((4, 2))
+
+        def predict(self, x=Program.like(np.zeros((1, 4), np.float32), "batch, ...",
+                                         batch=(8, 1)),
+                    mask=Program.like(np.zeros(1, bool), "batch"), *, scale=2.0):
+            return jnp.where(mask[:, None], x @ self._w, 0) * scale
+
+        def pair(self, x=Program.like(np.zeros((1, 1), np.float32), "2*n, m + 1",
+                                      n=(1, 2), m=(3,))):
+            return x.sum()
+
+    predict = Predict()
+    ones = np.ones((8, 4), np.float32)
+    assert predict.predict(ones, np.ones(8, bool)).shape == (8, 2)
+    assert float(predict.predict(ones[:1], mask=np.ones(1, bool))[0, 0]) == 8
+    assert [(known.name, known.signature) for known in Program.get_info(Predict).procedures] == [
+        ("predict", "batch1"), ("predict", "batch8"), ("pair", "n1_m3"), ("pair", "n2_m3")]
+    assert float(predict.pair(np.ones((4, 4), np.float32))) == 16
+    with pytest.raises(ValueError, match=r"Predict.predict: no signature for x \[3, 4\], mask "
+                                         r"\[3\]: there are batch1, batch8"):
+        predict.predict(ones[:3], np.ones(3, bool))
+    assert procedure(Predict, "predict", "batch8").arguments[0].shape == (8, 4)
+
+
+def test_arguments():
+    class Arguments(Program):
+        def run(self, tree=Program.like({"a": np.zeros(2, np.float32), "b": (0, None)}), *,
+                scale=np.float32(1)):
+            return {"out": tree["a"] * scale + tree["b"][0], "none": None}
+
+    result = Arguments().run({"a": jnp.ones(2), "b": (3, None)}, scale=2)
+    np.testing.assert_array_equal(result["out"], [5, 5])
+    assert result["none"] is None
+    info = procedure(Arguments, "run")
+    assert [str(value) for value in info.arguments] == [
+        "tree.a: float32[2]", "tree.b.0: int32[]", "scale: float32[]"]
+    assert [str(value) for value in info.results] == ["out: float32[2]"]
+
+
+def test_inheritance():
+    class More(Linear):
+        _extra = jnp.zeros(2)
+
+        def get_params(self):
+            self._extra = self._extra + 1
+            return self._extra
+
+    more = More()
+    assert float(more.run(matrix(2))[0, 0]) == 9
+    np.testing.assert_array_equal(more.get_params(), [1, 1])
+    assert names(More) == ["params.w", "params.b", "extra"] and names(Linear) == names(More)[:2]
+    assert Program.get_info(More).name == "more"
+
+
+def test_x64(x64):
+    class Wide(Program):
+        _sum = np.zeros(2)
+        _count = np.array(0)
+
+        def add(self, x=Program.like(np.zeros(2))):
+            self._sum = self._sum + x
+            self._count = self._count + 1
+            return self._sum
+
+    assert [str(known) for known in Program.get_info(Wide).globals] == [
+        "sum: float64[2]", "count: int64[]"]
+    assert Wide().add(np.full(2, 1e-300))[0] == 1e-300
+
+
+def test_float64_without_x64():
+    class Narrow(Program):
+        _sum = np.zeros(2)
+
+        def add(self, x=Program.like(np.zeros(2))):
+            self._sum = self._sum + x
+            return self._sum
+
+    assert Narrow().add(np.ones(2)).dtype == jnp.float32
+
+
+def test_stablehlo():
+    modules = Program.get_mlir_module(Linear())
+    assert list(modules) == ["get_params", "set_params", "run"]
+    assert "stablehlo.multiply" in modules["run"]
+    assert "// stores params.w, params.b" in str(modules)
+    assert "run(x: float32[3,4]) -> (result: float32[3,4])" in str(Program.get_info(Linear))
+
+
+def test_kernels_of_options_and_plain_functions():
+    class Kernels(Program):
+        def run(self, x=Program.like(np.zeros(2, np.float32))):
+            return self._power(x, 3) + Kernels._jitted(x) + self._private(x)
+
+        @Program.kernel(static_argnums=1)
+        def _power(x, n):
+            return x ** n
+
+        _jitted = staticmethod(jax.jit(lambda x: 2 * x))
+
+        def _private(self, x):
+            return x
+
+    np.testing.assert_array_equal(Kernels().run(jnp.full(2, 2.0)), [14, 14])
+    assert [known.name for known in Program.get_info(Kernels).procedures] == ["run"]
+
+
+def test_compile_names_the_procedure_by_the_function(monkeypatch):
+    made = {}
+    monkeypatch.setattr(aot.program, "Artifact",
+                        lambda declaration, traces, **options: made.update(
+                            declaration=declaration, traces=traces))
+
+    def double_it(x, y):
+        return 2 * x + y["a"]
+
+    aot.compile(double_it, np.ones(3, np.float32), {"a": 1.0})
+    assert made["declaration"].name == "double_it"
+    assert made["traces"][0].procedure.names == ["x", "y.a"]
+    assert made["declaration"].cls().double_it(jnp.ones(3), {"a": 5}).tolist() == [7, 7, 7]
