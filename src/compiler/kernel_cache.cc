@@ -68,10 +68,10 @@ class FunctionCache {
   }
 
   // Whether all of the kernel's functions are there.
-  bool hasAll(const kernel::Kernel& kernel) {
+  bool hasAll(const kernel::Kernel& kernel, const codegen::Target& target) {
     std::lock_guard lock(mutex_);
     return std::ranges::all_of(kernel.functions, [&](const kernel::Function& function) {
-      return entries_.contains(function.name);
+      return entries_.contains(keyOf(function, target));
     });
   }
 
@@ -80,7 +80,7 @@ class FunctionCache {
                                                       kernel::FunctionId function,
                                                       const codegen::Target& target,
                                                       const codegen::CodegenOptions& options) {
-    Entry& entry = entryOf(kernel.functions[function].name);
+    Entry& entry = entryOf(keyOf(kernel.functions[function], target));
     std::lock_guard lock(entry.mutex);
     if (!entry.compiled) {
       TERCEL_ASSIGN(codegen::ObjectCode code,
@@ -96,13 +96,23 @@ class FunctionCache {
     std::mutex mutex;
     std::shared_ptr<const CompiledFunction> compiled;
   };
-  Entry& entryOf(const std::string& name) {
+  static std::string keyOf(const kernel::Function& function, const codegen::Target& target) {
+    return cat(function.name, '\n', target.cpu, target.features);
+  }
+  Entry& entryOf(const std::string& key) {
     std::lock_guard lock(mutex_);
-    return entries_[name];
+    return entries_[key];
   }
   std::mutex mutex_;
   std::unordered_map<std::string, Entry> entries_;
 };
+
+constexpr std::string_view kNative = "native";
+
+Result<codegen::Target> targetOf(const CompileOptions& options) {
+  if (options.target == kNative) return codegen::Target::host();
+  return codegen::Target::named(options.target);
+}
 
 kernel::Machine machineOf(const codegen::Target& target) {
   kernel::Machine machine;
@@ -134,8 +144,7 @@ Result<Functions> functionsOf(const kernel::Kernel& kernel, const codegen::Targe
 
 Result<Shared> generate(const ir::Module& module, const kernel::Cluster& cluster,
                         const std::string& key, const std::string& name,
-                        const CompileOptions& options) {
-  const codegen::Target& target = codegen::Target::host();
+                        const codegen::Target& target, const CompileOptions& options) {
   TERCEL_ASSIGN(kernel::Kernel lowered, kernel::lower(module, cluster, machineOf(target)));
   lowered.name = symbolFor(key, name);
   if (options.dump) options.dump(cat(lowered.name, ".kernel"), kernel::print(lowered));
@@ -149,7 +158,7 @@ Result<Shared> generate(const ir::Module& module, const kernel::Cluster& cluster
     };
   }
   const kernel::Kernel* kernels[] = {&lowered};
-  bool known = FunctionCache::instance().hasAll(lowered);
+  bool known = FunctionCache::instance().hasAll(lowered, target);
   auto functions = std::async(known ? std::launch::deferred
                                     : std::launch::async | std::launch::deferred,
                               [&] { return functionsOf(lowered, target, codegen_options); });
@@ -168,10 +177,11 @@ Result<Shared> generate(const ir::Module& module, const kernel::Cluster& cluster
 // From the folder of earlier processes, where there is one; else made now and kept there.
 Result<Shared> fetch(const ir::Module& module, const kernel::Cluster& cluster,
                      const std::string& key, const std::string& name,
-                     const CompileOptions& options, const KernelStore* store) {
-  if (!store) return generate(module, cluster, key, name, options);
+                     const codegen::Target& target, const CompileOptions& options,
+                     const KernelStore* store) {
+  if (!store) return generate(module, cluster, key, name, target, options);
   if (auto stored = store->find(key)) return std::make_shared<const CompiledKernel>(*stored);
-  TERCEL_ASSIGN(Shared made, generate(module, cluster, key, name, options));
+  TERCEL_ASSIGN(Shared made, generate(module, cluster, key, name, target, options));
   store->insert(key, *made);
   return made;
 }
@@ -215,17 +225,20 @@ void completeSteps(program::Program& program, const std::vector<Shared>& kernels
 }  // namespace
 
 Status generateKernels(const ir::Module& module, plan::Plan& plan, const CompileOptions& options) {
+  TERCEL_ASSIGN(const codegen::Target target, targetOf(options));
+  const bool is_native = options.target == kNative;
   size_t count = plan.clusters.size();
   std::vector<Shared> kernels(count);
   std::vector<std::string> keys(count);
   std::vector<size_t> missing;
   for (size_t i = 0; i < count; ++i) {
     keys[i] = kernel::structureKey(module, plan.clusters[i]);
+    if (!is_native) keys[i] += cat('\n', target.cpu);
     kernels[i] = options.dump ? nullptr : cache().find(keys[i]);
     if (!kernels[i]) missing.push_back(i);
   }
   std::unique_ptr<KernelStore> store;
-  if (!missing.empty() && !options.cache_dir.empty() && !options.dump) {
+  if (!missing.empty() && !options.cache_dir.empty() && !options.dump && is_native) {
     store = std::make_unique<KernelStore>(options.cache_dir);
   }
   std::mutex mutex;
@@ -235,7 +248,7 @@ Status generateKernels(const ir::Module& module, plan::Plan& plan, const Compile
     Status status;
     try {
       Result<Shared> made =
-          fetch(module, plan.clusters[i], keys[i], plan.names[i], options, store.get());
+          fetch(module, plan.clusters[i], keys[i], plan.names[i], target, options, store.get());
       if (made.ok()) {
         kernels[i] = *made;
         cache().insert(keys[i], *made);
@@ -252,7 +265,6 @@ Status generateKernels(const ir::Module& module, plan::Plan& plan, const Compile
   });
   TERCEL_TRY(failure);
   program::Program& program = plan.program;
-  const codegen::Target& target = codegen::Target::host();
   program.target_cpu = target.cpu;
   program.target_features = target.features;
   for (size_t i = 0; i < count; ++i) {

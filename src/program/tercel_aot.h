@@ -14,7 +14,7 @@
  */
 #ifndef TERCEL_AOT_H
 #define TERCEL_AOT_H
-#include "tercel_program.h"
+#include "program/tercel_program.h"
 
 #ifdef __cplusplus
 extern "C" {
@@ -33,6 +33,13 @@ typedef struct tercel_global_spec {
   int32_t is_mutable; /* procedures may store into it */
 } tercel_global_spec;
 
+typedef struct tercel_value_spec {
+  const char* name; /* its place in the tree, as x or batch.labels */
+  tercel_dtype dtype;
+  int32_t rank;
+  const int64_t* dims;
+} tercel_value_spec;
+
 typedef struct tercel_procedure_spec {
   size_t struct_size;
   const char* name;      /* a C identifier; several signatures may share it */
@@ -46,16 +53,16 @@ typedef struct tercel_procedure_spec {
   size_t num_stored;
   const int32_t* stored;
   size_t num_arguments;
-  const char* const* arguments; /* names: places in the trees, as x or batch.labels */
+  const tercel_value_spec* arguments;
   size_t num_results;
-  const char* const* results;
+  const tercel_value_spec* results;
   const char* tree; /* for the caller of Python's: how arguments and results are nested; any text */
 } tercel_procedure_spec;
 
 typedef struct tercel_library_options {
   size_t struct_size;
   int32_t side_file; /* 1: the globals' values go to <name>.weights, which is mapped at load */
-  const char* runtime_directory; /* of tercel_runtime.o; NULL: beside this library */
+  const char* runtime_directory; /* of tercel_runtime.o and tercel-ld; NULL: aot beside this library */
 } tercel_library_options;
 
 TERCEL_EXPORT int tercel_artifact_create(const char* name, tercel_artifact** artifact);

@@ -190,6 +190,41 @@ TERCEL_EXPORT int tercel_instance_save_state(const tercel_instance* instance, co
 /* Of the same program; else TERCEL_INVALID_ARGUMENT, and nothing is changed. */
 TERCEL_EXPORT int tercel_instance_load_state(tercel_instance* instance, const char* path);
 
+/* All of the above, for those who find Tercel inside of a library by one symbol of its. */
+typedef struct tercel_api {
+  size_t struct_size;
+  int32_t (*api_version)(void);
+  const char* (*error_message)(void);
+  int (*program_load)(const void* bytes, size_t size, const tercel_load_options* options,
+                      tercel_program** program);
+  int (*program_open)(const char* path, const tercel_load_options* options,
+                      tercel_program** program);
+  void (*program_destroy)(tercel_program* program);
+  int (*program_describe)(const tercel_program* program, tercel_program_info* info);
+  int (*program_global)(const tercel_program* program, size_t global, tercel_value_info* info);
+  int (*program_procedure)(const tercel_program* program, size_t procedure,
+                           tercel_procedure_info* info);
+  int (*program_argument)(const tercel_program* program, size_t procedure, size_t argument,
+                          tercel_value_info* info);
+  int (*program_result)(const tercel_program* program, size_t procedure, size_t result,
+                        tercel_value_info* info);
+  int (*program_find_procedure)(const tercel_program* program, const char* name,
+                                const char* signature, size_t* procedure);
+  int (*program_find_global)(const tercel_program* program, const char* name, size_t* global);
+  int (*instance_create)(tercel_program* program, const tercel_instance_options* options,
+                         tercel_instance** instance);
+  void (*instance_destroy)(tercel_instance* instance);
+  int (*instance_call)(tercel_instance* instance, size_t procedure, const tercel_buffer* arguments,
+                       size_t num_arguments, const tercel_buffer* results, size_t num_results);
+  int (*instance_get_global)(const tercel_instance* instance, size_t global, void* data,
+                             size_t bytes);
+  int (*instance_set_global)(tercel_instance* instance, size_t global, const void* data,
+                             size_t bytes);
+  int (*instance_save_state)(const tercel_instance* instance, const char* path);
+  int (*instance_load_state)(tercel_instance* instance, const char* path);
+} tercel_api;
+TERCEL_EXPORT const tercel_api* tercel_get_api(void);
+
 #ifdef __cplusplus
 }
 #endif

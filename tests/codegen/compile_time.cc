@@ -108,7 +108,7 @@ int main(int argc, char** argv) {
   std::vector<codegen::Target> targets = {codegen::Target::host()};
   std::vector<int> sizes = {10, 60, 300, 1000};
   if (argc > 1) sizes = {std::atoi(argv[1])};
-  if (argc > 2) targets = {codegen::Target::named(argv[2])};
+  if (argc > 2) targets = {*codegen::Target::named(argv[2])};
   for (const codegen::Target& target : targets) {
     for (int size : sizes) measure(size, target);
     for (int size : {10, 60}) measureTogether(size, 16, target);

@@ -311,7 +311,7 @@ TEST(Object, ThreadsCompileAtOnce) {
   for (auto& result : results)
     threads.emplace_back([&] {
       for (int i = 0; i < 20; ++i) {
-        auto object = compileKernels(kernels, i % 2 ? Target::host() : Target::named("x86-64-v3"));
+        auto object = compileKernels(kernels, i % 2 ? Target::host() : *Target::named("x86-64-v3"));
         if (object.ok() && i % 2) result = std::move(object->bytes);
       }
     });

@@ -19,8 +19,8 @@ using KernelFunction = void(void* const*, int64_t, int64_t, void*);
 // The targets that every test of an instruction compiles for; those the machine cannot run are
 // compiled only.
 inline std::vector<Target> testTargets() {
-  return {Target::host(), Target::named("x86-64-v4"), Target::named("x86-64-v3"),
-          Target::named("x86-64-v2")};
+  return {Target::host(), *Target::named("x86-64-v4"), *Target::named("x86-64-v3"),
+          *Target::named("x86-64-v2")};
 }
 
 inline bool runsHere(const Target& target) {

@@ -25,7 +25,8 @@ struct Target {
   int64_t l2_bytes = 1 << 20;  // of one core
 
   static const Target& host();
-  static Target named(std::string_view cpu);  // x86-64-v2, x86-64-v3, x86-64-v4
+  // LLVM's name of a CPU or level, as x86-64-v3; INVALID_ARGUMENT for another.
+  static Result<Target> named(std::string_view cpu);
 };
 
 struct CodegenOptions {

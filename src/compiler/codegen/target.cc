@@ -22,17 +22,21 @@ void readFeatures(Target& target, Has has) {
   target.vector_bytes = target.has_avx512 ? 64 : target.has_avx2 ? 32 : 16;
 }
 
+// In one order: the string keys caches of code.
+std::string joined(std::vector<std::string> names) {
+  std::ranges::sort(names);
+  std::string text;
+  for (const std::string& name : names) text += cat(text.empty() ? "" : ",", name);
+  return text;
+}
+
 Target hostTarget() {
   Target target{.cpu = llvm::sys::getHostCPUName().str()};
   llvm::StringMap<bool> features = llvm::sys::getHostCPUFeatures();
   std::vector<std::string> names;
   for (const auto& feature : features)
     names.push_back(cat(feature.second ? '+' : '-', std::string_view(feature.first())));
-  std::ranges::sort(names);  // the string keys the code cache
-  for (const std::string& name : names) {
-    if (!target.features.empty()) target.features += ',';
-    target.features += name;
-  }
+  target.features = joined(std::move(names));
   readFeatures(target, [&](const char* name) { return features.lookup(name); });
   if (long l2 = sysconf(_SC_LEVEL2_CACHE_SIZE); l2 > 0) target.l2_bytes = l2;
   return target;
@@ -46,10 +50,17 @@ const Target& Target::host() {
   return host;
 }
 
-Target Target::named(std::string_view cpu) {
+Result<Target> Target::named(std::string_view cpu) {
   Target target{.cpu = std::string(cpu)};
+  if (llvm::X86::parseArchX86(target.cpu, /*Only64Bit=*/true) == llvm::X86::CK_None) {
+    return invalidArgument("unknown target ", cpu, "; known are native, x86-64-v2, x86-64-v3, "
+                           "x86-64-v4 and LLVM's names of x86-64 CPUs");
+  }
   llvm::SmallVector<llvm::StringRef, 64> features;
   llvm::X86::getFeaturesForCPU(target.cpu, features);
+  std::vector<std::string> names;
+  for (llvm::StringRef name : features) names.push_back(cat('+', std::string_view(name)));
+  target.features = joined(std::move(names));
   readFeatures(target, [&](const char* name) { return llvm::is_contained(features, name); });
   return target;
 }

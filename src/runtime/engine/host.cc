@@ -4,19 +4,40 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <fstream>
-#include <sstream>
+#include <cstdio>
+#include <cstdlib>
 #include <string>
 #include <vector>
 
 namespace tercel::engine {
 namespace {
 
-std::string readLine(const std::string& path) {
-  std::ifstream file(path);
-  std::string line;
-  std::getline(file, line);
-  return line;
+// The lines of a small file; none where it cannot be read. Streams of C: those of C++ would be half
+// of a library that tercel.aot saves.
+std::vector<std::string> readLines(const std::string& path) {
+  std::vector<std::string> lines;
+  std::FILE* file = std::fopen(path.c_str(), "re");
+  if (!file) return lines;
+  for (char buffer[4096]; std::fgets(buffer, sizeof buffer, file);) {
+    lines.emplace_back(buffer);
+    if (lines.back().ends_with('\n')) lines.back().pop_back();
+  }
+  std::fclose(file);
+  return lines;
+}
+
+// The numbers of a file's first line; one that is no number, as "max", ends them.
+std::vector<double> readNumbers(const std::string& path) {
+  std::vector<double> numbers;
+  const std::vector<std::string> lines = readLines(path);
+  if (lines.empty()) return numbers;
+  const char* at = lines[0].c_str();
+  for (char* end; numbers.size() < 2; at = end) {
+    const double number = std::strtod(at, &end);
+    if (end == at) break;
+    numbers.push_back(number);
+  }
+  return numbers;
 }
 
 // The folders whose limits bind this process: its own cgroup's and those above it. `controller` is
@@ -24,8 +45,7 @@ std::string readLine(const std::string& path) {
 std::vector<std::string> cgroupFolders(const std::string& controller) {
   std::string root = cat("/sys/fs/cgroup", controller.empty() ? "" : "/", controller);
   std::vector<std::string> folders;
-  std::ifstream file("/proc/self/cgroup");
-  for (std::string line; std::getline(file, line);) {
+  for (const std::string& line : readLines("/proc/self/cgroup")) {
     // hierarchy:controllers:path
     size_t first = line.find(':'), second = line.find(':', first + 1);
     if (first == std::string::npos || second == std::string::npos) continue;
@@ -46,15 +66,14 @@ double cpuQuota() {
     if (quota > 0 && period > 0) least = std::min(least, quota / period);
   };
   for (const std::string& folder : cgroupFolders("")) {
-    std::istringstream line(readLine(folder + "/cpu.max"));  // "max 100000" or "150000 100000"
-    double quota = 0, period = 0;
-    if (line >> quota >> period) use(quota, period);
+    // "max 100000" or "150000 100000"
+    const std::vector<double> line = readNumbers(folder + "/cpu.max");
+    if (line.size() == 2) use(line[0], line[1]);
   }
   for (const std::string& folder : cgroupFolders("cpu")) {
-    std::istringstream quota(readLine(folder + "/cpu.cfs_quota_us"));
-    std::istringstream period(readLine(folder + "/cpu.cfs_period_us"));
-    double microseconds = 0, of = 0;
-    if (quota >> microseconds && period >> of) use(microseconds, of);
+    const std::vector<double> quota = readNumbers(folder + "/cpu.cfs_quota_us");
+    const std::vector<double> period = readNumbers(folder + "/cpu.cfs_period_us");
+    if (!quota.empty() && !period.empty()) use(quota[0], period[0]);
   }
   return least;
 }
@@ -81,9 +100,8 @@ int availableCpus() {
 int64_t availableMemory() {
   int64_t least = static_cast<int64_t>(sysconf(_SC_PHYS_PAGES)) * sysconf(_SC_PAGESIZE);
   auto use = [&](const std::string& path) {
-    std::istringstream line(readLine(path));  // a number or "max"
-    int64_t limit = 0;
-    if (line >> limit && limit > 0) least = std::min(least, limit);
+    const std::vector<double> line = readNumbers(path);  // a number or "max"
+    if (!line.empty() && line[0] > 0) least = std::min(least, static_cast<int64_t>(line[0]));
   };
   for (const std::string& folder : cgroupFolders("")) use(folder + "/memory.max");
   for (const std::string& folder : cgroupFolders("memory")) use(folder + "/memory.limit_in_bytes");

@@ -297,3 +297,28 @@ int tercel_instance_save_state(const tercel_instance* instance, const char* path
 int tercel_instance_load_state(tercel_instance* instance, const char* path) {
   return guarded([&] { return instance->instance->loadState(path); });
 }
+
+const tercel_api* tercel_get_api(void) {
+  static constexpr tercel_api kApi = {
+      sizeof(tercel_api),
+      tercel_api_version,
+      tercel_error_message,
+      tercel_program_load,
+      tercel_program_open,
+      tercel_program_destroy,
+      tercel_program_describe,
+      tercel_program_global,
+      tercel_program_procedure,
+      tercel_program_argument,
+      tercel_program_result,
+      tercel_program_find_procedure,
+      tercel_program_find_global,
+      tercel_instance_create,
+      tercel_instance_destroy,
+      tercel_instance_call,
+      tercel_instance_get_global,
+      tercel_instance_set_global,
+      tercel_instance_save_state,
+      tercel_instance_load_state};
+  return &kApi;
+}

@@ -8,7 +8,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "program/tercel.h"
+#include "program/tercel_program.h"
 
 #ifdef __cplusplus
 extern "C" {

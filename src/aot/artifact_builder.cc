@@ -1,0 +1,179 @@
+#include "aot/artifact_builder.h"
+
+#include <algorithm>
+
+#include "compiler/compile.h"
+#include "program/aligned_bytes.h"
+#include "program/file_header.h"
+#include "program/format.h"
+
+namespace tercel::aot {
+namespace {
+
+// What runs without Python: nothing that lives in it. Other targets are for the host's hook.
+bool canLeavePython(std::string_view target) { return !target.starts_with("lapack_"); }
+
+const ir::Function* mainOf(const ir::Module& module) {
+  for (const ir::Function& function : module.functions)
+    if (function.is_public && function.name == "main") return &function;
+  return nullptr;
+}
+
+Status checkTypes(const ir::Module& module, const ir::Values& values, size_t first,
+                  const std::vector<program::NamedValue>& wanted, const char* role) {
+  for (size_t i = 0; i < wanted.size(); ++i) {
+    const ir::Type& type = module.type(values[first + i]);
+    if (!type.is_token && type.shape == wanted[i].shape) continue;
+    return invalidArgument(role, " ", wanted[i].name, " is ", toString(wanted[i].shape),
+                           " and the module's main has ",
+                           type.is_token ? "a token" : toString(type.shape), " there");
+  }
+  return Status();
+}
+
+std::vector<program::NamedValue> globalsOf(const program::Artifact& artifact,
+                                           const std::vector<uint32_t>& numbers) {
+  std::vector<program::NamedValue> values;
+  for (uint32_t number : numbers) {
+    values.push_back({artifact.globals[number].name, artifact.globals[number].shape});
+  }
+  return values;
+}
+
+Status checkMain(const program::Artifact& artifact, const program::Procedure& procedure,
+                 const ir::Module& module, const ir::Function& main) {
+  const ir::Region& body = module.region(main.body);
+  const size_t used = procedure.used.size(), stored = procedure.stored.size();
+  if (body.args.size() != used + procedure.arguments.size() ||
+      body.results.size() != procedure.results.size() + stored) {
+    return invalidArgument("the module's main has ", body.args.size(), " arguments and ",
+                           body.results.size(), " results, where ", used, " globals and ",
+                           procedure.arguments.size(), " arguments come in and ",
+                           procedure.results.size(), " results and ", stored, " globals go out");
+  }
+  TERCEL_TRY(checkTypes(module, body.args, 0, globalsOf(artifact, procedure.used), "global"));
+  TERCEL_TRY(checkTypes(module, body.args, used, procedure.arguments, "argument"));
+  TERCEL_TRY(checkTypes(module, body.results, 0, procedure.results, "result"));
+  return checkTypes(module, body.results, procedure.results.size(),
+                    globalsOf(artifact, procedure.stored), "stored global");
+}
+
+Result<ir::Module> readProcedure(const program::Artifact& artifact,
+                                 const program::Procedure& procedure) {
+  TERCEL_ASSIGN(ir::Module module, compiler::read(procedure.module));
+  const ir::Function* main = mainOf(module);
+  if (!main) return invalidArgument("the module has no public function main");
+  TERCEL_TRY(checkMain(artifact, procedure, module, *main));
+  return module;
+}
+
+// A global that is used and stored is updated in place; nothing else is.
+void shareStoredGlobals(const program::Procedure& procedure, ir::Module& module) {
+  for (ir::Function& function : module.functions) {
+    if (!function.is_public || function.name != "main") continue;
+    for (size_t i = 0; i < function.args.size(); ++i) {
+      function.args[i].aliasing_output = -1;
+      function.args[i].buffer_donor = false;
+      if (i >= procedure.used.size()) continue;
+      auto at = std::ranges::find(procedure.stored, procedure.used[i]);
+      if (at == procedure.stored.end()) continue;
+      function.args[i].aliasing_output =
+          static_cast<int64_t>(procedure.results.size() + (at - procedure.stored.begin()));
+    }
+  }
+}
+
+Result<std::vector<std::byte>> compileProcedure(const program::Artifact& artifact,
+                                                const program::Procedure& procedure,
+                                                const std::string& target) {
+  TERCEL_ASSIGN(ir::Module module, readProcedure(artifact, procedure));
+  shareStoredGlobals(procedure, module);
+  compiler::CompileOptions options;
+  options.target = target;
+  options.can_call = canLeavePython;
+  TERCEL_ASSIGN(program::Program code, compiler::compileModule(std::move(module), options));
+  return program::serialize(code);
+}
+
+// "native" before all, then x86-64-v4 before x86-64-v2.
+Result<std::vector<std::string>> targetList(std::string_view text) {
+  std::vector<std::string> targets;
+  while (!text.empty()) {
+    const std::string_view target = text.substr(0, text.find(','));
+    text.remove_prefix(std::min(text.size(), target.size() + 1));
+    if (target.empty() || std::ranges::find(targets, target) != targets.end()) {
+      return invalidArgument("the targets are to be names with commas between them, each once");
+    }
+    targets.emplace_back(target);
+  }
+  if (targets.empty()) return invalidArgument("no target to compile for");
+  std::ranges::sort(targets, [](const std::string& a, const std::string& b) {
+    const bool a_is_level = a.starts_with("x86-64"), b_is_level = b.starts_with("x86-64");
+    return a_is_level != b_is_level ? b_is_level : a > b;
+  });
+  return targets;
+}
+
+}  // namespace
+
+ArtifactBuilder::ArtifactBuilder(program::Artifact artifact) : artifact_(std::move(artifact)) {
+  data_.assign(artifact_.data.bytes.begin(), artifact_.data.bytes.end());
+  artifact_.data = {};
+}
+
+Status ArtifactBuilder::addGlobal(program::Global global, std::span<const std::byte> data) {
+  global.is_initialized = !data.empty() || global.shape.bytes() == 0;
+  if (global.is_initialized && data.size() != static_cast<size_t>(global.shape.bytes())) {
+    return invalidArgument("global ", global.name, " is ", toString(global.shape), ", ",
+                           global.shape.bytes(), " bytes; ", data.size(), " were given");
+  }
+  constexpr size_t kStep = program::kDataAlignment;
+  data_.resize((data_.size() + kStep - 1) / kStep * kStep);
+  global.offset = static_cast<int64_t>(data_.size());
+  data_.insert(data_.end(), data.begin(), data.end());
+  artifact_.globals.push_back(std::move(global));
+  return Status();
+}
+
+Status ArtifactBuilder::addProcedure(program::Procedure procedure) {
+  const std::string place = cat("procedure ", procedure.name);
+  for (const auto* list : {&procedure.used, &procedure.stored}) {
+    for (uint32_t global : *list) {
+      if (global >= artifact_.globals.size()) {
+        return invalidArgument(place, ": there is no global ", global);
+      }
+    }
+  }
+  Result<ir::Module> module = readProcedure(artifact_, procedure);
+  if (!module.ok()) return module.status().within(place);
+  procedure.codes.resize(artifact_.targets.size());
+  artifact_.procedures.push_back(std::move(procedure));
+  return Status();
+}
+
+Status ArtifactBuilder::compile(std::string_view targets) {
+  TERCEL_ASSIGN(artifact_.targets, targetList(targets));
+  for (program::Procedure& procedure : artifact_.procedures) {
+    procedure.codes.clear();
+    for (const std::string& target : artifact_.targets) {
+      auto code = compileProcedure(artifact_, procedure, target);
+      if (!code.ok()) return code.status().within(cat("procedure ", procedure.name));
+      procedure.codes.push_back(std::move(*code));
+    }
+  }
+  return Status();
+}
+
+Result<program::Artifact> ArtifactBuilder::finish() const {
+  program::Artifact artifact = artifact_;
+  auto data = std::make_shared<program::AlignedBytes>(data_.begin(), data_.end());
+  artifact.data = {data, *data};
+  artifact.data_bytes = data->size();
+  artifact.data_hash = program::hashBytes(*data);
+  artifact.has_side_file = false;
+  if (artifact.targets.empty()) return failedPrecondition(artifact.name, " was not compiled");
+  TERCEL_TRY(program::validateArtifact(artifact));
+  return artifact;
+}
+
+}  // namespace tercel::aot

@@ -1,0 +1,36 @@
+// Puts artifacts together: globals, procedures read from StableHLO, code for the CPU levels asked for.
+#pragma once
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "core/status.h"
+#include "program/artifact.h"
+
+namespace tercel::aot {
+
+class ArtifactBuilder {
+ public:
+  explicit ArtifactBuilder(std::string name) { artifact_.name = std::move(name); }
+  // To go on with one that was saved.
+  explicit ArtifactBuilder(program::Artifact artifact);
+
+  // `data`: shape.bytes() of them, or empty for a global without a value.
+  Status addGlobal(program::Global global, std::span<const std::byte> data);
+  // Reads `procedure.module` and checks that its main is of the procedure's shapes. UNIMPLEMENTED
+  // names an op or custom call that needs Python.
+  Status addProcedure(program::Procedure procedure);
+  // `targets`: "native" or CPU levels with commas between them; the most demanding comes first in
+  // the artifact. Code from before is dropped.
+  Status compile(std::string_view targets);
+
+  // The globals' values with it. INVALID_ARGUMENT where something is wrong with names and numbers.
+  Result<program::Artifact> finish() const;
+
+ private:
+  program::Artifact artifact_;
+  std::vector<std::byte> data_;
+};
+
+}  // namespace tercel::aot

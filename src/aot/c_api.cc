@@ -1,0 +1,171 @@
+// tercel_aot.h over ArtifactBuilder and saveLibrary.
+#include <dlfcn.h>
+
+#include <algorithm>
+#include <cstdlib>
+#include <cstring>
+#include <memory>
+
+#include "aot/artifact_builder.h"
+#include "aot/library.h"
+#include "program/tercel_aot.h"
+#include "runtime/engine/error_message.h"
+#include "runtime/engine/mapped_file.h"
+
+namespace aot = tercel::aot;
+namespace program = tercel::program;
+using tercel::Code;
+using tercel::Status;
+using tercel::engine::guarded;
+
+struct tercel_artifact {
+  explicit tercel_artifact(aot::ArtifactBuilder made) : builder(std::move(made)) {}
+  aot::ArtifactBuilder builder;
+};
+
+namespace {
+
+template <class Options>
+Options ownCopy(const Options* options) {
+  Options copy = {};
+  if (options) std::memcpy(&copy, options, std::min(options->struct_size, sizeof(copy)));
+  return copy;
+}
+
+std::string textOf(const char* text) { return text ? text : ""; }
+
+tercel::Result<tercel::Shape> shapeOf(tercel_dtype dtype, int32_t rank, const int64_t* dims) {
+  const bool is_dtype = static_cast<size_t>(dtype) < tercel::kDTypeCount;
+  if (!is_dtype || rank < 0 || (rank > 0 && !dims)) {
+    return tercel::invalidArgument("bad dtype, rank or dims");
+  }
+  tercel::Shape shape;
+  shape.dtype = static_cast<tercel::DType>(dtype);
+  for (int32_t i = 0; i < rank; ++i) shape.dims.push_back(dims[i]);
+  if (!tercel::sizeIsRepresentable(shape.dims, tercel::byteSize(shape.dtype))) {
+    return tercel::invalidArgument("impossible shape ", toString(shape));
+  }
+  return shape;
+}
+
+tercel::Result<std::vector<program::NamedValue>> valuesOf(size_t count,
+                                                          const tercel_value_spec* specs) {
+  std::vector<program::NamedValue> values;
+  for (size_t i = 0; i < count; ++i) {
+    TERCEL_ASSIGN(tercel::Shape shape, shapeOf(specs[i].dtype, specs[i].rank, specs[i].dims));
+    values.push_back({textOf(specs[i].name), std::move(shape)});
+  }
+  return values;
+}
+
+std::vector<uint32_t> numbers(size_t count, const int32_t* from) {
+  return std::vector<uint32_t>(from, from + count);  // a negative one is out of range
+}
+
+tercel::Result<program::Procedure> procedureOf(const tercel_procedure_spec& spec) {
+  program::Procedure procedure;
+  procedure.name = textOf(spec.name);
+  procedure.signature = textOf(spec.signature);
+  procedure.tree = textOf(spec.tree);
+  const auto* module = static_cast<const std::byte*>(spec.module);
+  procedure.module.assign(module, module + (module ? spec.module_size : 0));
+  procedure.used = numbers(spec.num_used, spec.used);
+  procedure.stored = numbers(spec.num_stored, spec.stored);
+  TERCEL_ASSIGN(procedure.arguments, valuesOf(spec.num_arguments, spec.arguments));
+  TERCEL_ASSIGN(procedure.results, valuesOf(spec.num_results, spec.results));
+  return procedure;
+}
+
+// The folder `aot` beside the library that this code is in.
+std::string defaultRuntimeFolder() {
+  Dl_info place;
+  if (!dladdr(reinterpret_cast<void*>(&tercel_artifact_create), &place)) return "aot";
+  const std::string file = place.dli_fname;
+  return file.substr(0, file.rfind('/') + 1) + "aot";
+}
+
+tercel::Result<std::vector<std::byte>> bytesOf(const tercel_artifact* artifact) {
+  TERCEL_ASSIGN(const program::Artifact finished, artifact->builder.finish());
+  return program::serializeArtifact(finished);
+}
+
+}  // namespace
+
+int tercel_artifact_create(const char* name, tercel_artifact** artifact) {
+  return guarded([&]() -> Status {
+    if (!artifact) return tercel::invalidArgument("no place for the artifact");
+    *artifact = new tercel_artifact(aot::ArtifactBuilder(textOf(name)));
+    return Status();
+  });
+}
+
+int tercel_artifact_parse(const void* bytes, size_t size, tercel_artifact** artifact) {
+  return guarded([&]() -> Status {
+    if (!artifact || !bytes) return tercel::invalidArgument("no bytes, or no place");
+    *artifact = nullptr;
+    const auto* first = static_cast<const std::byte*>(bytes);
+    TERCEL_ASSIGN(program::Artifact parsed,
+                  program::deserializeArtifact({nullptr, {first, size}}));
+    *artifact = new tercel_artifact(aot::ArtifactBuilder(std::move(parsed)));
+    return Status();
+  });
+}
+
+void tercel_artifact_destroy(tercel_artifact* artifact) { delete artifact; }
+
+int tercel_artifact_add_global(tercel_artifact* artifact, const tercel_global_spec* spec) {
+  return guarded([&]() -> Status {
+    const tercel_global_spec own = ownCopy(spec);
+    program::Global global;
+    global.name = textOf(own.name);
+    global.is_mutable = own.is_mutable != 0;
+    TERCEL_ASSIGN(global.shape, shapeOf(own.dtype, own.rank, own.dims));
+    const auto* data = static_cast<const std::byte*>(own.data);
+    const size_t bytes = data ? static_cast<size_t>(global.shape.bytes()) : 0;
+    return artifact->builder.addGlobal(std::move(global), {data, bytes});
+  });
+}
+
+int tercel_artifact_add_procedure(tercel_artifact* artifact, const tercel_procedure_spec* spec) {
+  return guarded([&]() -> Status {
+    TERCEL_ASSIGN(program::Procedure procedure, procedureOf(ownCopy(spec)));
+    return artifact->builder.addProcedure(std::move(procedure));
+  });
+}
+
+int tercel_artifact_compile(tercel_artifact* artifact, const char* targets) {
+  return guarded([&] { return artifact->builder.compile(textOf(targets)); });
+}
+
+int tercel_artifact_serialize(const tercel_artifact* artifact, void** bytes, size_t* size) {
+  return guarded([&]() -> Status {
+    TERCEL_ASSIGN(const std::vector<std::byte> file, bytesOf(artifact));
+    void* copy = std::malloc(file.size());
+    if (!copy) return tercel::resourceExhausted("no memory for an artifact");
+    std::memcpy(copy, file.data(), file.size());
+    *bytes = copy;
+    *size = file.size();
+    return Status();
+  });
+}
+
+void tercel_free(void* bytes) { std::free(bytes); }
+
+int tercel_artifact_save(const tercel_artifact* artifact, const char* path) {
+  return guarded([&]() -> Status {
+    TERCEL_ASSIGN(const std::vector<std::byte> file, bytesOf(artifact));
+    return tercel::engine::writeFile(textOf(path), file);
+  });
+}
+
+int tercel_artifact_save_library(const tercel_artifact* artifact, const char* directory,
+                                 const tercel_library_options* options) {
+  return guarded([&]() -> Status {
+    const tercel_library_options own = ownCopy(options);
+    TERCEL_ASSIGN(program::Artifact finished, artifact->builder.finish());
+    aot::LibraryOptions to;
+    to.side_file = own.side_file != 0;
+    to.runtime_folder = own.runtime_directory ? own.runtime_directory : defaultRuntimeFolder();
+    return aot::saveLibrary(std::move(finished), textOf(directory), to);
+  });
+}

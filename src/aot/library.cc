@@ -1,0 +1,133 @@
+#include "aot/library.h"
+
+#include <filesystem>
+#include <fstream>
+#include <system_error>
+
+#include "aot/linker.h"
+#include "compiler/codegen/library_code.h"
+#include "program/file_header.h"
+#include "runtime/engine/mapped_file.h"
+
+namespace tercel::aot {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr const char* kCMake = R"(# add_subdirectory() or include() this folder's file, then link to tercel::@ (shared) or
+# tercel::@_static.
+add_library(tercel::@ SHARED IMPORTED)
+set_target_properties(tercel::@ PROPERTIES
+  IMPORTED_LOCATION "${CMAKE_CURRENT_LIST_DIR}/@.so"
+  INTERFACE_INCLUDE_DIRECTORIES "${CMAKE_CURRENT_LIST_DIR}")
+find_package(Threads REQUIRED)
+add_library(tercel::@_static STATIC IMPORTED)
+set_target_properties(tercel::@_static PROPERTIES
+  IMPORTED_LOCATION "${CMAKE_CURRENT_LIST_DIR}/@.a"
+  INTERFACE_INCLUDE_DIRECTORIES "${CMAKE_CURRENT_LIST_DIR}"
+  INTERFACE_LINK_LIBRARIES "Threads::Threads;m;dl")
+)";
+
+// A folder in which files are made before they take their places; gone with it is what is left.
+class Draft {
+ public:
+  static Result<Draft> make(const fs::path& folder, const std::string& name) {
+    std::error_code error;
+    fs::create_directories(folder, error);
+    const fs::path draft = folder / cat(".", name, ".part");
+    if (!error) fs::remove_all(draft, error);
+    if (!error) fs::create_directory(draft, error);
+    if (error) return Status(Code::permission_denied,
+                             cat("cannot make folder ", folder.string(), ": ", error.message()));
+    return Draft(folder, draft);
+  }
+  Draft(Draft&& other) noexcept : folder_(std::move(other.folder_)), draft_(std::move(other.draft_)) {
+    other.draft_.clear();
+  }
+  Draft& operator=(Draft&&) = delete;
+  ~Draft() {
+    std::error_code ignored;
+    if (!draft_.empty()) fs::remove_all(draft_, ignored);
+  }
+
+  std::string path(const std::string& file) const { return (draft_ / file).string(); }
+  Status write(const std::string& file, std::span<const std::byte> bytes) const {
+    return engine::writeFile(path(file), bytes);
+  }
+  Status write(const std::string& file, const std::string& text) const {
+    return write(file, std::as_bytes(std::span(text)));
+  }
+  Status publish(const std::vector<std::string>& files) const {
+    for (const std::string& file : files) {
+      std::error_code error;
+      fs::rename(draft_ / file, folder_ / file, error);
+      if (error) return internalError("cannot write ", (folder_ / file).string(), ": ",
+                                      error.message());
+    }
+    return Status();
+  }
+
+ private:
+  Draft(fs::path folder, fs::path draft) : folder_(std::move(folder)), draft_(std::move(draft)) {}
+  fs::path folder_, draft_;
+};
+
+Result<codegen::ObjectCode> libraryObject(const program::Artifact& artifact,
+                                          const std::string& weights_name) {
+  const std::vector<std::byte> bytes = program::serializeArtifact(artifact);
+  codegen::LibraryCode code{artifact.name, bytes, weights_name, {}};
+  for (const program::Procedure& procedure : artifact.procedures) {
+    code.procedures.push_back({procedureName(procedure), procedure.arguments.size(),
+                               procedure.results.size()});
+  }
+  return codegen::compileLibraryCode(code);
+}
+
+Status writeHeaders(const program::Artifact& artifact, const std::string& runtime_folder,
+                    const Draft& draft) {
+  TERCEL_TRY(draft.write(artifact.name + ".h", headerForC(artifact)));
+  TERCEL_TRY(draft.write(artifact.name + ".hpp", headerForCpp(artifact)));
+  TERCEL_TRY(draft.write(artifact.name + ".cmake", replaced(kCMake, artifact.name)));
+  TERCEL_ASSIGN(auto header, engine::mapFile(runtime_folder + "/tercel_program.h"));
+  return draft.write("tercel_program.h", header.bytes);
+}
+
+Status saveChecked(program::Artifact artifact, const std::string& folder,
+                   const LibraryOptions& options) {
+  const std::string& name = artifact.name;
+  TERCEL_ASSIGN(const Draft draft, Draft::make(folder, name));
+  std::vector<std::string> files = {name + ".so", name + ".a", name + ".h", name + ".hpp",
+                                    name + ".cmake", "tercel_program.h"};
+  std::string weights;
+  if (options.side_file) {
+    artifact.has_side_file = true;
+    weights = name + ".weights";
+    TERCEL_TRY(draft.write(weights, artifact.data.bytes));
+    files.insert(files.begin(), weights);
+  }
+  // A library is compiled already: what it was compiled from stays behind.
+  for (program::Procedure& procedure : artifact.procedures) procedure.module.clear();
+  TERCEL_ASSIGN(codegen::ObjectCode object, libraryObject(artifact, weights));
+  const std::string object_path = draft.path(name + ".o");
+  const std::string runtime = options.runtime_folder + "/tercel_runtime.o";
+  TERCEL_TRY(draft.write(name + ".o", object.bytes));
+  TERCEL_TRY(linkShared({object_path, runtime}, name, options.runtime_folder,
+                        draft.path(name + ".so")));
+  TERCEL_TRY(codegen::writeArchive({object_path, runtime}, draft.path(name + ".a")));
+  TERCEL_TRY(writeHeaders(artifact, options.runtime_folder, draft));
+  return draft.publish(files);
+}
+
+}  // namespace
+
+Status saveLibrary(program::Artifact artifact, const std::string& folder,
+                   const LibraryOptions& options) try {
+  TERCEL_TRY(program::validateArtifact(artifact));
+  return saveChecked(std::move(artifact), folder, options);
+} catch (const std::bad_alloc&) {
+  return resourceExhausted("no memory to save library ", folder);
+} catch (const fs::filesystem_error& error) {
+  return internalError("cannot save library ", folder, ": ", error.what());
+}
+
+}  // namespace tercel::aot

@@ -1,0 +1,89 @@
+#include "aot/linker.h"
+
+#include <fcntl.h>
+#include <link.h>
+#include <spawn.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstring>
+
+#include "runtime/engine/mapped_file.h"
+
+extern char** environ;
+
+namespace tercel::aot {
+namespace {
+
+// Where this process has the C library's parts from: the linker takes the versions of their symbols
+// from there.
+std::vector<std::string> systemLibraries() {
+  std::vector<std::string> found;
+  auto visit = [](dl_phdr_info* info, size_t, void* out) {
+    const std::string_view path = info->dlpi_name;
+    for (const char* name : {"/libc.so.6", "/libm.so.6", "/ld-linux-x86-64.so.2"}) {
+      if (path.ends_with(name)) static_cast<std::vector<std::string>*>(out)->emplace_back(path);
+    }
+    return 0;
+  };
+  dl_iterate_phdr(visit, &found);
+  return found;
+}
+
+std::string outputOf(int descriptor) {
+  std::string text;
+  char buffer[4096];
+  for (ssize_t size; (size = read(descriptor, buffer, sizeof buffer)) > 0;) {
+    text.append(buffer, static_cast<size_t>(size));
+  }
+  return text;
+}
+
+// Runs a program and waits; its words are the error's.
+Status runProgram(const std::vector<std::string>& words) {
+  int ends[2];
+  if (pipe2(ends, O_CLOEXEC) != 0) return internalError("no pipe: ", std::strerror(errno));
+  posix_spawn_file_actions_t actions;
+  posix_spawn_file_actions_init(&actions);
+  posix_spawn_file_actions_adddup2(&actions, ends[1], STDOUT_FILENO);
+  posix_spawn_file_actions_adddup2(&actions, ends[1], STDERR_FILENO);
+  std::vector<char*> arguments;
+  for (const std::string& word : words) arguments.push_back(const_cast<char*>(word.c_str()));
+  arguments.push_back(nullptr);
+  pid_t child = 0;
+  const int error = posix_spawn(&child, arguments[0], &actions, nullptr, arguments.data(), environ);
+  posix_spawn_file_actions_destroy(&actions);
+  close(ends[1]);
+  std::string output;
+  if (error == 0) output = outputOf(ends[0]);
+  close(ends[0]);
+  if (error != 0) return internalError("cannot start ", words[0], ": ", std::strerror(error));
+  int state = 0;
+  while (waitpid(child, &state, 0) < 0 && errno == EINTR) {
+  }
+  if (WIFEXITED(state) && WEXITSTATUS(state) == 0) return Status();
+  return internalError(words[0], " failed: ", output);
+}
+
+}  // namespace
+
+Status linkShared(const std::vector<std::string>& objects, const std::string& name,
+                  const std::string& linker_folder, const std::string& output) {
+  const std::string script = output + ".exports";
+  const std::string exports = cat("{ global: ", name, "_*; local: *; };\n");
+  TERCEL_TRY(engine::writeFile(script, std::as_bytes(std::span(exports))));
+  std::vector<std::string> words = {linker_folder + "/tercel-ld", "-shared", "-o", output,
+                                    "--soname=" + name + ".so", "--version-script=" + script,
+                                    "--gc-sections", "--strip-all", "--eh-frame-hdr",
+                                    "--hash-style=gnu", "-O2", "-z", "noexecstack", "-z", "relro",
+                                    "-z", "now"};
+  words.insert(words.end(), objects.begin(), objects.end());
+  words.push_back("--as-needed");
+  for (std::string& library : systemLibraries()) words.push_back(std::move(library));
+  Status status = runProgram(words);
+  unlink(script.c_str());
+  return status;
+}
+
+}  // namespace tercel::aot

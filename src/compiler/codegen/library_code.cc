@@ -1,0 +1,193 @@
+#include "compiler/codegen/library_code.h"
+
+#include <llvm/IR/IRBuilder.h>
+#include <llvm/IR/LLVMContext.h>
+#include <llvm/IR/Module.h>
+#include <llvm/IR/Verifier.h>
+#include <llvm/Object/ArchiveWriter.h>
+#include <llvm/Support/Path.h>
+
+#include <algorithm>
+
+#include "compiler/codegen/machine.h"
+
+namespace tercel::codegen {
+namespace {
+
+// A function of the engine that a library has under its own name. `takes_library`: the first
+// parameter of the engine's is the library.
+struct Forwarded {
+  const char* name;
+  const char* target;
+  const char* parameters;  // p: a pointer, n: a size
+  bool takes_library;
+};
+
+constexpr Forwarded kForwarded[] = {
+    {"load", "tercel_embedded_load", "pp", true},
+    {"create", "tercel_embedded_create", "pp", true},
+    {"destroy", "tercel_instance_destroy", "p", false},
+    {"error_message", "tercel_error_message", "", false},
+    {"api", "tercel_get_api", "", false},
+    {"get_global", "tercel_instance_get_global", "pnpn", false},
+    {"set_global", "tercel_instance_set_global", "pnpn", false},
+    {"save_state", "tercel_instance_save_state", "pp", false},
+    {"load_state", "tercel_instance_load_state", "pp", false},
+};
+
+bool givesPointer(const Forwarded& f) {
+  return std::string_view(f.target) == "tercel_error_message" ||
+         std::string_view(f.target) == "tercel_get_api";
+}
+
+class LibraryEmitter {
+ public:
+  LibraryEmitter(const LibraryCode& library, llvm::Module& module)
+      : library_(library), module_(module), b_(module.getContext()) {
+    pointer_ = b_.getPtrTy();
+    size_ = b_.getInt64Ty();
+  }
+
+  void emit() {
+    emitArtifact();
+    for (const Forwarded& f : kForwarded) emitForwarded(f);
+    for (size_t p = 0; p < library_.procedures.size(); ++p) emitProcedure(p);
+  }
+
+ private:
+  llvm::Constant* bytes(llvm::StringRef content, const char* name, unsigned alignment) {
+    llvm::Constant* value =
+        llvm::ConstantDataArray::getRaw(content, content.size(), b_.getInt8Ty());
+    auto* global = new llvm::GlobalVariable(module_, value->getType(), /*isConstant=*/true,
+                                            llvm::GlobalValue::PrivateLinkage, value, name);
+    global->setAlignment(llvm::Align(alignment));
+    return global;
+  }
+
+  // As struct tercel_embedded has it.
+  void emitArtifact() {
+    llvm::StringRef content(reinterpret_cast<const char*>(library_.artifact.data()),
+                            library_.artifact.size());
+    llvm::Constant* weights = llvm::ConstantPointerNull::get(b_.getPtrTy());
+    if (!library_.weights_name.empty()) {
+      weights = bytes({library_.weights_name.c_str(), library_.weights_name.size() + 1},
+                      "weights_name", 1);
+    }
+    llvm::Constant* fields[] = {bytes(content, "artifact", 64), b_.getInt64(content.size()),
+                                weights};
+    auto* type = llvm::StructType::get(pointer_, size_, pointer_);
+    embedded_ = new llvm::GlobalVariable(module_, type, /*isConstant=*/true,
+                                         llvm::GlobalValue::PrivateLinkage,
+                                         llvm::ConstantStruct::get(type, fields), "embedded");
+  }
+
+  // Makes a function and enters it.
+  llvm::Function* define(const std::string& name, llvm::Type* result,
+                         llvm::ArrayRef<llvm::Type*> parameters) {
+    auto* type = llvm::FunctionType::get(result, parameters, /*isVarArg=*/false);
+    auto* function = llvm::Function::Create(type, llvm::GlobalValue::ExternalLinkage,
+                                            cat(library_.name, "_", name), module_);
+    function->addFnAttr(llvm::Attribute::NoUnwind);
+    b_.SetInsertPoint(llvm::BasicBlock::Create(module_.getContext(), "entry", function));
+    return function;
+  }
+
+  llvm::FunctionCallee engine(const char* name, llvm::Type* result,
+                              llvm::ArrayRef<llvm::Value*> arguments) {
+    llvm::SmallVector<llvm::Type*, 8> types;
+    for (llvm::Value* argument : arguments) types.push_back(argument->getType());
+    auto callee = module_.getOrInsertFunction(name, llvm::FunctionType::get(result, types, false));
+    // The engine is linked into the same library.
+    llvm::cast<llvm::Function>(callee.getCallee())->setVisibility(llvm::GlobalValue::HiddenVisibility);
+    return callee;
+  }
+
+  void emitForwarded(const Forwarded& f) {
+    llvm::SmallVector<llvm::Type*, 4> types;
+    for (char c : std::string_view(f.parameters)) types.push_back(c == 'p' ? pointer_ : size_);
+    const bool is_void = std::string_view(f.name) == "destroy";
+    llvm::Type* result = b_.getInt32Ty();
+    if (is_void) result = b_.getVoidTy();
+    if (givesPointer(f)) result = pointer_;
+    llvm::Function* function = define(f.name, result, types);
+    llvm::SmallVector<llvm::Value*, 5> arguments;
+    if (f.takes_library) arguments.push_back(embedded_);
+    for (llvm::Argument& argument : function->args()) arguments.push_back(&argument);
+    llvm::CallInst* call = b_.CreateCall(engine(f.target, result, arguments), arguments);
+    if (is_void) {
+      b_.CreateRetVoid();
+    } else {
+      b_.CreateRet(call);
+    }
+  }
+
+  // int <name>_<procedure>(instance, arguments..., results...): tercel_buffers of them on the
+  // stack, each taken to be large enough.
+  void emitProcedure(size_t number) {
+    const LibraryProcedure& procedure = library_.procedures[number];
+    const size_t count = procedure.arguments + procedure.results;
+    llvm::Function* function =
+        define(procedure.name, b_.getInt32Ty(),
+               llvm::SmallVector<llvm::Type*, 8>(count + 1, pointer_));
+    auto* buffer = llvm::StructType::get(pointer_, size_);
+    llvm::Value* buffers = b_.CreateAlloca(buffer, b_.getInt64(std::max<size_t>(count, 1)));
+    auto at = [&](size_t i) { return b_.CreateConstInBoundsGEP1_64(buffer, buffers, i); };
+    for (size_t i = 0; i < count; ++i) {
+      b_.CreateStore(function->getArg(static_cast<unsigned>(i + 1)),
+                     b_.CreateStructGEP(buffer, at(i), 0));
+      b_.CreateStore(b_.getInt64(~0ull), b_.CreateStructGEP(buffer, at(i), 1));
+    }
+    llvm::Value* arguments[] = {function->getArg(0),
+                                b_.getInt64(number),
+                                buffers,
+                                b_.getInt64(procedure.arguments),
+                                at(procedure.arguments),
+                                b_.getInt64(procedure.results)};
+    b_.CreateRet(
+        b_.CreateCall(engine("tercel_instance_call", b_.getInt32Ty(), arguments), arguments));
+  }
+
+  const LibraryCode& library_;
+  llvm::Module& module_;
+  llvm::IRBuilder<> b_;
+  llvm::PointerType* pointer_;
+  llvm::Type* size_;
+  llvm::GlobalVariable* embedded_ = nullptr;
+};
+
+}  // namespace
+
+Result<ObjectCode> compileLibraryCode(const LibraryCode& library) {
+  TERCEL_ASSIGN(const Target target, Target::named("x86-64"));
+  Machine machine(target, {}, Output::object);
+  llvm::LLVMContext context;
+  std::unique_ptr<llvm::Module> module = machine.newModule(context);
+  LibraryEmitter(library, *module).emit();
+  TERCEL_CHECK(!llvm::verifyModule(*module), "malformed code of library ", library.name);
+  const llvm::StringRef object = machine.run(*module);
+  ObjectCode code;
+  const auto* first = reinterpret_cast<const std::byte*>(object.data());
+  code.bytes.assign(first, first + object.size());
+  for (const LibraryProcedure& procedure : library.procedures) {
+    code.symbols.push_back(cat(library.name, "_", procedure.name));
+  }
+  return code;
+}
+
+Status writeArchive(const std::vector<std::string>& objects, const std::string& path) {
+  std::vector<llvm::NewArchiveMember> members;
+  for (const std::string& object : objects) {
+    auto member = llvm::NewArchiveMember::getFile(object, /*Deterministic=*/true);
+    if (!member) return internalError("cannot read ", object, ": ", toString(member.takeError()));
+    member->MemberName = llvm::sys::path::filename(object);
+    members.push_back(std::move(*member));
+  }
+  if (llvm::Error error = llvm::writeArchive(path, members, llvm::SymtabWritingMode::NormalSymtab,
+                                             llvm::object::Archive::K_GNU, /*Deterministic=*/true,
+                                             /*Thin=*/false)) {
+    return internalError("cannot write ", path, ": ", toString(std::move(error)));
+  }
+  return Status();
+}
+
+}  // namespace tercel::codegen

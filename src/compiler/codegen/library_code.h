@@ -1,0 +1,31 @@
+// The object that makes an artifact a library: its bytes, and C functions that call the engine.
+#pragma once
+#include <span>
+#include <string>
+#include <vector>
+
+#include "compiler/codegen/codegen.h"
+
+namespace tercel::codegen {
+
+struct LibraryProcedure {
+  std::string name;  // in C, without the library's
+  size_t arguments = 0;
+  size_t results = 0;
+};
+
+struct LibraryCode {
+  std::string name;
+  std::span<const std::byte> artifact;
+  std::string weights_name;  // of the side file; empty: none
+  std::vector<LibraryProcedure> procedures;
+};
+
+// For any x86-64 CPU. Its symbols are <name>_create and the like; it needs those of
+// tercel_program.h and runtime/engine/embedded.h.
+Result<ObjectCode> compileLibraryCode(const LibraryCode& library);
+
+// A static library of object files; its members have the files' names.
+Status writeArchive(const std::vector<std::string>& objects, const std::string& path);
+
+}  // namespace tercel::codegen

@@ -1,0 +1,28 @@
+/* What a library that tercel.aot saved calls: its own artifact lies inside of it. */
+#ifndef TERCEL_EMBEDDED_H
+#define TERCEL_EMBEDDED_H
+#include "program/tercel_program.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* Written by compiler/codegen/library_code.cc: the two change together. */
+typedef struct tercel_embedded {
+  const void* bytes; /* of the artifact, aligned to TERCEL_ALIGNMENT */
+  size_t size;
+  const char* weights_name; /* of the file beside the library; NULL where the weights are inside */
+} tercel_embedded;
+
+/* Loads the program where it is not: `options` are looked at only then. It stays the library's. */
+TERCEL_EXPORT int tercel_embedded_load(const tercel_embedded* library,
+                                       const tercel_load_options* options,
+                                       tercel_program** program);
+TERCEL_EXPORT int tercel_embedded_create(const tercel_embedded* library,
+                                         const tercel_instance_options* options,
+                                         tercel_instance** instance);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

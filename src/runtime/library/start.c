@@ -1,0 +1,7 @@
+/* What crtbeginS.o would do for a shared library: tercel.aot links without the system's start files.
+ * Objects of static storage are destroyed when the library is unloaded. */
+__attribute__((visibility("hidden"))) void* __dso_handle = &__dso_handle;
+
+extern void __cxa_finalize(void* dso);
+
+__attribute__((destructor)) static void destroyStatics(void) { __cxa_finalize(&__dso_handle); }
