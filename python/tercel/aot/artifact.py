@@ -61,14 +61,17 @@ class Artifact:
             self._targets = targets
 
     def _add_global(self, known, value):
-        kind = types.physical(known.type)
-        self._builder.add_global(known.name, kind.shape, kind.dtype, value, known.mutable)
+        self._builder.add_global(known.name, types.physical(known.type), value, known.mutable)
 
     def _add_procedure(self, declaration, trace):
-        name, signature = trace.procedure.name, trace.signature
+        arguments = zip(trace.procedure.names, trace.signature.types)
+        results = zip(result_names(trace), jax.tree.leaves(trace.results))
+        arguments, results = ([(name, types.physical(kind)) for name, kind in values]
+                              for values in (arguments, results))
         self._builder.add_procedure(
-            trace.where, name, signature.text, trace.export().mlir_module_serialized, trace.used,
-            trace.stored, trace.procedure.names, result_names(trace), _trees(declaration, trace))
+            trace.where, trace.procedure.name, trace.signature.text,
+            trace.export().mlir_module_serialized, trace.used, trace.stored, arguments, results,
+            _trees(declaration, trace))
 
 
 def _value(known, index, values):

@@ -5,7 +5,6 @@ import functools
 
 from tercel import abi
 
-_STRINGS = ctypes.POINTER(ctypes.c_char_p)
 _NUMBERS = ctypes.POINTER(ctypes.c_int32)
 
 
@@ -16,13 +15,18 @@ class GlobalSpec(abi.Sized):
                 ("is_mutable", ctypes.c_int32)]
 
 
+class ValueSpec(ctypes.Structure):
+    _fields_ = [("name", ctypes.c_char_p), ("dtype", ctypes.c_int), ("rank", ctypes.c_int32),
+                ("dims", ctypes.POINTER(ctypes.c_int64))]
+
+
 class ProcedureSpec(abi.Sized):
     _fields_ = [("struct_size", ctypes.c_size_t), ("name", ctypes.c_char_p),
                 ("signature", ctypes.c_char_p), ("module", ctypes.c_char_p),
                 ("module_size", ctypes.c_size_t), ("num_used", ctypes.c_size_t),
                 ("used", _NUMBERS), ("num_stored", ctypes.c_size_t), ("stored", _NUMBERS),
-                ("num_arguments", ctypes.c_size_t), ("arguments", _STRINGS),
-                ("num_results", ctypes.c_size_t), ("results", _STRINGS),
+                ("num_arguments", ctypes.c_size_t), ("arguments", ctypes.POINTER(ValueSpec)),
+                ("num_results", ctypes.c_size_t), ("results", ctypes.POINTER(ValueSpec)),
                 ("tree", ctypes.c_char_p)]
 
 
@@ -64,21 +68,21 @@ class Builder:
         if getattr(self, "_address", None):
             library().tercel_artifact_destroy(self._address)
 
-    def add_global(self, name, shape, dtype, data, mutable):
+    def add_global(self, name, kind, data, mutable):
         """`data` is a dense array, or None where there is no first value."""
         self._call("add_global", ctypes.byref(GlobalSpec(
-            name=name.encode(), dtype=abi.number(dtype), rank=len(shape),
-            dims=(ctypes.c_int64 * max(1, len(shape)))(*shape),
-            data=None if data is None else data.ctypes.data, is_mutable=mutable)),
-            where=f"{self.name}: global {name}")
+            name=name.encode(), dtype=abi.number(kind.dtype), rank=len(kind.shape),
+            dims=_dims(kind), data=None if data is None else data.ctypes.data,
+            is_mutable=mutable)), where=f"{self.name}: global {name}")
 
     def add_procedure(self, where, name, signature, module, used, stored, arguments, results,
                       tree):
+        """`arguments` and `results` are pairs of a name and a type."""
         self._call("add_procedure", ctypes.byref(ProcedureSpec(
             name=name.encode(), signature=signature.encode(), module=module,
             module_size=len(module), num_used=len(used), used=_numbers(used),
             num_stored=len(stored), stored=_numbers(stored), num_arguments=len(arguments),
-            arguments=_strings(arguments), num_results=len(results), results=_strings(results),
+            arguments=_values(arguments), num_results=len(results), results=_values(results),
             tree=tree.encode())), where=where)
 
     def compile(self, targets):
@@ -105,8 +109,14 @@ class Builder:
 
 
 def _numbers(values):
-    return (ctypes.c_int32 * max(1, len(values)))(*values)
+    return (ctypes.c_int32 * len(values))(*values)
 
 
-def _strings(values):
-    return (ctypes.c_char_p * max(1, len(values)))(*(value.encode() for value in values))
+def _dims(kind):
+    return (ctypes.c_int64 * len(kind.shape))(*kind.shape)
+
+
+def _values(named):
+    return (ValueSpec * len(named))(
+        *(ValueSpec(name.encode(), abi.number(kind.dtype), len(kind.shape), _dims(kind))
+          for name, kind in named))

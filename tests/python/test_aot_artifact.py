@@ -1,0 +1,328 @@
+"""Compiled programs: what tercel.load runs is what Tercel runs in this process, bit by bit."""
+
+import collections
+import subprocess
+import sys
+import threading
+
+import jax
+import jax.numpy as jnp
+import ml_dtypes
+import numpy as np
+import pytest
+
+import tercel as package
+from tercel import aot
+from tercel.aot import Program
+
+Pair = collections.namedtuple("Pair", "first, second")
+
+
+def network(key):
+    keys = jax.random.split(key, 2)
+    return {"dense": [jax.random.normal(keys[0], (7, 13)), jnp.zeros(13)],
+            "out": Pair(jax.random.normal(keys[1], (13, 3)), jnp.zeros(3))}
+
+
+class Net(Program):
+    _params = network(jax.random.key(0))
+    _first = _params["dense"][0]
+    _count = jnp.int32(0)
+    _scale = Program.export_global(np.float32(0.5), mutable=False)
+    _seen = Program.export_global(jax.ShapeDtypeStruct((2,), jnp.int8), initialize=False)
+
+    def initialize(self, key=Program.like(jax.random.PRNGKey(0))):
+        self._params = network(key)
+
+    def update(self, batch=Program.like({"x": np.zeros((5, 7), np.float32),
+                                         "y": np.zeros(5, np.int32)}), *,
+               rate=Program.like(0.1)):
+        loss, gradient = jax.value_and_grad(self._loss)(self._params, batch)
+        self._params = jax.tree.map(lambda p, g: p - rate * g, self._params, gradient)
+        self._count = self._count + 1
+        self._seen = self._seen + jnp.int8(2)
+        return loss * self._scale, {"gradient": Pair(gradient["dense"], None)}
+
+    def predict(self, x=Program.like(np.zeros((1, 7), np.float32), "batch, _",
+                                     batch=(1, 3, 64))):
+        return self._logits(self._params, x)
+
+    @Program.kernel
+    def _logits(params, x):
+        hidden = jnp.tanh(x @ params["dense"][0] + params["dense"][1])
+        return hidden @ params["out"].first + params["out"].second
+
+    @Program.kernel
+    def _loss(params, batch):
+        scores = jax.nn.log_softmax(Net._logits(params, batch["x"]))
+        return -jnp.mean(jnp.take_along_axis(scores, batch["y"][:, None], 1))
+
+
+@pytest.fixture(scope="module")
+def artifact():
+    return Program.get_compiled_artifact(Net)
+
+
+@pytest.fixture
+def batch(rng):
+    return {"x": rng.normal(size=(5, 7)).astype(np.float32),
+            "y": rng.integers(0, 3, 5).astype(np.int32)}
+
+
+def equal(left, right):
+    """The same leaves, whatever nests them."""
+    left, right = jax.tree.leaves(left), jax.tree.leaves(right)
+    assert len(left) == len(right)
+    for ours, theirs in zip(left, right):
+        ours, theirs = np.asarray(ours), np.asarray(theirs)
+        assert ours.dtype == theirs.dtype and ours.shape == theirs.shape
+        assert ours.tobytes() == theirs.tobytes()
+
+
+def test_the_same_bits_as_in_this_process(artifact, batch, tercel):
+    loaded = package.load(artifact.to_bytes())
+    with jax.default_device(tercel):
+        here = Net()
+        for rate in (0.1, 0.25, np.float32(0.5)):
+            equal(loaded.update(batch, rate=rate), here.update(batch, rate=rate))
+        for size in (1, 3, 64):
+            x = np.linspace(-2, 2, 7 * size, dtype=np.float32).reshape(size, 7)
+            equal(loaded.predict(x), here.predict(x))
+        equal(loaded.globals["params"], here._params)
+        loaded.initialize(np.array([0, 5], np.uint32))
+        here.initialize(jax.random.PRNGKey(5))
+        equal(loaded.predict(x), here.predict(x))
+
+
+def test_trees(artifact, batch):
+    loaded = package.load(artifact.to_bytes())
+    loss, rest = loaded.update(batch, rate=0.1)
+    assert loss.shape == () and isinstance(rest["gradient"].first, list)
+    assert rest["gradient"].second is None and type(rest["gradient"]).__name__ == "Pair"
+    params = loaded.globals["params"]
+    assert params["out"].second.shape == (3,) and params["dense"][1].shape == (13,)
+    assert set(loaded.globals) == {"params", "first", "count", "scale", "seen"}
+
+
+def test_globals(artifact):
+    loaded = package.load(artifact.to_bytes())
+    np.testing.assert_array_equal(loaded.globals["seen"], np.zeros(2, np.int8))
+    loaded.globals["first"] = np.full((7, 13), 2, np.float32)
+    np.testing.assert_array_equal(loaded.globals["params.dense.0"], np.full((7, 13), 2))
+    loaded.globals["params.out"] = Pair(np.zeros((13, 3), np.float32), np.ones(3, np.float32))
+    x = np.ones((1, 7), np.float32)
+    np.testing.assert_array_equal(loaded.predict(x), np.ones((1, 3)))
+    loaded.globals["count"] = 7
+    assert loaded.globals["count"] == 7
+
+
+def test_instances_are_independent(artifact, batch):
+    first = package.load(artifact.to_bytes())
+    second, third = first.new_instance(), package.load(artifact.to_bytes())
+    first.update(batch, rate=0.1)
+    assert [int(one.globals["count"]) for one in (first, second, third)] == [1, 0, 0]
+    equal(second.globals["params"], Net._params)
+    del first
+    second.update(batch, rate=0.1)
+    assert second.globals["count"] == 1
+
+
+def test_threads_have_instances_of_their_own(artifact, batch):
+    instances = [package.load(artifact.to_bytes()) for _ in range(3)]
+
+    def train(instance):
+        for _ in range(50):
+            instance.update(batch, rate=0.1)
+
+    threads = [threading.Thread(target=train, args=(instance,)) for instance in instances[1:]]
+    for thread in threads:
+        thread.start()
+    train(instances[0])
+    for thread in threads:
+        thread.join()
+    for instance in instances[1:]:
+        equal(instance.globals["params"], instances[0].globals["params"])
+    assert instances[0].globals["count"] == 50
+
+
+def test_state_goes_to_a_file_and_back(artifact, batch, tmp_path):
+    loaded = package.load(artifact.to_bytes())
+    loaded.update(batch, rate=0.1)
+    loaded.save_state(tmp_path / "state")
+    saved = loaded.globals["params"]
+    loaded.update(batch, rate=0.1)
+    other = loaded.new_instance()
+    other.load_state(tmp_path / "state")
+    equal(other.globals["params"], saved)
+    assert other.globals["count"] == 1 and loaded.globals["count"] == 2
+    (tmp_path / "broken").write_bytes((tmp_path / "state").read_bytes()[:-9])
+    with pytest.raises(RuntimeError):
+        other.load_state(tmp_path / "broken")
+    equal(other.globals["params"], saved)
+
+
+def test_the_file_is_what_the_bytes_are(artifact, tmp_path):
+    artifact.save(tmp_path / "net.tercel")
+    assert (tmp_path / "net.tercel").read_bytes() == artifact.to_bytes()
+    x = np.ones((3, 7), np.float32)
+    equal(package.load(tmp_path / "net.tercel").predict(x),
+          package.load(artifact.to_bytes()).predict(x))
+    with pytest.raises(RuntimeError):
+        artifact.save(tmp_path / "no" / "such" / "folder")
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["net.tercel"]
+
+
+def test_what_an_instance_has_learned_can_be_saved(batch, tercel):
+    with jax.default_device(tercel):
+        net = Net()
+        net.update(batch, rate=0.1)
+        trained = package.load(Program.get_compiled_artifact(net, state=True).to_bytes())
+        fresh = package.load(Program.get_compiled_artifact(net).to_bytes())
+        equal(trained.globals["params"], net._params)
+        assert trained.globals["count"] == 1
+    equal(fresh.globals["params"], Net._params)
+
+
+def test_a_plain_function(tercel):
+    def scaled_sum(x, tree):
+        return jnp.cumsum(x * tree["scale"], axis=0), x.shape[0]
+
+    x = np.arange(15, dtype=np.float32).reshape(5, 3)
+    loaded = package.load(aot.compile(scaled_sum, x, {"scale": 2.0}).to_bytes())
+    with jax.default_device(tercel):
+        equal(loaded.scaled_sum(x, {"scale": 3}), jax.jit(scaled_sum)(x, {"scale": 3.0}))
+    assert list(loaded.procedures) == ["scaled_sum"]
+
+
+DTYPES = ["bool", "int8", "int16", "int32", "uint8", "uint16", "uint32", "float16", "bfloat16",
+          "float32", "complex64", "int4", "uint2", "float8_e4m3fn", "float8_e5m2"]
+
+
+@pytest.mark.parametrize("name", DTYPES)
+def test_dtypes(name):
+    dtype = np.dtype(getattr(ml_dtypes, name, name))
+    values = np.array([0, 1, 1, 0, 1], np.int32).astype(dtype)
+
+    class Keep(Program):
+        _kept = np.zeros(5, dtype)
+
+        def swap(self, x=Program.like(values)):
+            before = self._kept
+            self._kept = x
+            return before
+
+    loaded = package.load(Program.get_compiled_artifact(Keep).to_bytes())
+    loaded.swap(values)
+    result = loaded.swap(values)
+    assert result.dtype == dtype and result.tobytes() == values.tobytes()
+    equal(loaded.globals["kept"], values)
+
+
+def test_wide_types(x64, tercel):
+    def f(x, y):
+        return jnp.sin(x) + y, jnp.sum(y)
+
+    x, y = np.linspace(0, 1, 9), np.arange(9)
+    loaded = package.load(aot.compile(f, x, y).to_bytes())
+    with jax.default_device(tercel):
+        equal(loaded.f(x, y), jax.jit(f)(x, y))
+
+
+def test_odd_shapes():
+    def f(empty, scalar, big):
+        return empty * 2, scalar + 1, big.T[::-1]
+
+    arguments = (np.zeros((0, 3), np.float32), np.float32(2), np.ones((3, 1, 5), np.float32))
+    loaded = package.load(aot.compile(f, *arguments).to_bytes())
+    equal(loaded.f(*arguments), (np.zeros((0, 3), np.float32), np.float32(3),
+                                 np.ones((5, 1, 3), np.float32)))
+    # Arrays that are not dense are copied.
+    assert loaded.f(arguments[0], 2, np.broadcast_to(np.float32(4), (3, 1, 5)))[2][0, 0, 0] == 4
+
+
+def test_keys_are_integers():
+    class Keys(Program):
+        _key = jax.random.key(3)
+
+        def draw(self, other=Program.like(jax.random.key(0))):
+            self._key, key = jax.random.split(self._key)
+            return jax.random.bits(key, (3,)) ^ jax.random.bits(other, (3,)), key
+
+    loaded, here = package.load(Program.get_compiled_artifact(Keys).to_bytes()), Keys()
+    for seed in (1, 2):
+        bits, key = here.draw(jax.random.key(seed))
+        equal(loaded.draw(np.array([0, seed], np.uint32)), (bits, jax.random.key_data(key)))
+    equal(loaded.globals["key"], jax.random.key_data(here._key))
+
+
+@pytest.mark.parametrize("call, kind, message", [
+    (lambda m: m.predict(np.zeros((2, 7), np.float32)), ValueError,
+     r"net.predict: no signature for \[2, 7\]: there are batch1, batch3, batch64"),
+    (lambda m: m.predict(np.zeros((1, 7))), ValueError,
+     r"net.predict: x: float64\[1,7\] in place of float32\[1,7\]"),
+    (lambda m: m.predict(), TypeError, "net.predict: missing a required argument: 'x'"),
+    (lambda m: m.predict(1, 2), TypeError, "net.predict takes 1 arguments but 2 were given"),
+    (lambda m: m.predict(z=1), TypeError, "net.predict got an unexpected argument 'z'"),
+    (lambda m: m.initialize(np.zeros(3, np.uint32)), ValueError,
+     r"net.initialize: key: uint32\[3\] in place of uint32\[2\]"),
+    (lambda m: m.update({"x": 1}, rate=1.0), TypeError,
+     "net.update: batch: a dict in place of a dict of x, y"),
+    (lambda m: m.no_such(), AttributeError, "net has no procedure no_such: there are initialize"),
+    (lambda m: m.globals["no"], KeyError, "net has no global no"),
+    (lambda m: m.globals["params.dense.7"], KeyError, "net has no global params.dense.7"),
+    (lambda m: m.globals.__setitem__("params.dense", [1]), TypeError,
+     "net: params.dense: a list in place of a list of 2"),
+    (lambda m: m.globals.__setitem__("count", np.zeros(2, np.int32)), ValueError,
+     r"net: count: int32\[2\] in place of int32\[\]"),
+    (lambda m: m.globals.__setitem__("scale", np.float32(1)), RuntimeError, "scale"),
+    (lambda m: m.load_state("/no/such/file"), RuntimeError, "/no/such/file"),
+])
+def test_errors_of_calls(artifact, call, kind, message):
+    with pytest.raises(kind, match=message):
+        call(package.load(artifact.to_bytes()))
+
+
+def test_files_that_are_no_artifacts(artifact, tmp_path):
+    whole = artifact.to_bytes()
+    with pytest.raises(FileNotFoundError):
+        package.load(tmp_path / "missing")
+    altered = bytearray(whole)
+    altered[len(whole) // 2] ^= 0x40
+    for broken in (b"", b"text", whole[:100], whole[:-1], bytes(altered), whole + b"x"):
+        (tmp_path / "broken").write_bytes(broken)
+        for source in (broken, tmp_path / "broken"):
+            with pytest.raises(RuntimeError):
+                package.load(source)
+
+
+def test_errors_of_compilation():
+    with pytest.raises(ValueError, match="Empty has no procedures"):
+        Program.get_compiled_artifact(type("Empty", (Program,), {"_x": np.zeros(2)}))
+    with pytest.raises(RuntimeError, match="no_such_target"):
+        Program.get_compiled_artifact(Net, targets="no_such_target")
+
+
+WITHOUT_JAX = """
+import sys
+class Refuse:
+    def find_spec(self, name, path=None, target=None):
+        if name.split(".")[0] in ("jax", "jaxlib", "ml_dtypes"):
+            raise ImportError(name + " is not here")
+sys.meta_path.insert(0, Refuse())
+import numpy as np
+import tercel
+net = tercel.load(sys.argv[1])
+loss, rest = net.update({"x": np.ones((5, 7), np.float32), "y": np.zeros(5, np.int32)}, rate=0.5)
+print(loss.tobytes().hex(), len(rest["gradient"].first), net.globals["count"])
+"""
+
+
+def test_loading_needs_no_jax(artifact, tmp_path):
+    artifact.save(tmp_path / "net.tercel")
+    done = subprocess.run([sys.executable, "-c", WITHOUT_JAX, tmp_path / "net.tercel"],
+                          capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+    loaded = package.load(artifact.to_bytes())
+    loss, _ = loaded.update({"x": np.ones((5, 7), np.float32), "y": np.zeros(5, np.int32)},
+                            rate=0.5)
+    assert done.stdout.split() == [loss.tobytes().hex(), "2", "1"]
