@@ -82,6 +82,8 @@ constexpr Product kProducts[] = {
     // Few columns or rows; tiles and panels that overlap; several tasks.
     {0, 50, 3, 70}, {0, 9, 7, 101}, {0, 3, 50, 64}, {2, 20, 5, 40}, {0, 77, 83, 40},
     {0, 203, 150, 120},
+    // Sums in blocks, the last one shorter: along the sum, packed, read where they lie.
+    {0, 41, 5, 3100}, {0, 33, 40, 1737}, {0, 5, 300, 701}, {3, 17, 290, 111}, {0, 31, 290, 905},
 };
 
 }  // namespace
@@ -112,7 +114,8 @@ std::vector<Case> dotCases() {
       {"bf16", "f32"}, {"bf16", "bf16"}, {"f16", "f16"}, {"f64", "f64"}, {"s8", "s32"},
       {"s32", "s32"},  {"u8", "u8"},     {"c64", "c64"}, {"c128", "c128"}, {"pred", "pred"}};
   for (auto [dtype, out] : kOthers)
-    for (size_t i : {1, 2, 5, 9, 11, 13}) addCase(dtype, out, i, static_cast<int>(i) % 4);
+    for (size_t i : {1, 2, 5, 9, 11, 13, 15, 16, 17})
+      addCase(dtype, out, i, static_cast<int>(i) % 4);
   return cases;
 }
 

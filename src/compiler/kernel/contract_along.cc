@@ -50,7 +50,7 @@ void ContractNest::packAlong(Emitter& e, const Groups& groups, V column, V to) {
   for (int64_t j = 0; j < std::min(tiling_.panel(), columns_.extent); ++j)
     e.scope([&] {
       V x = operandAt(e, columns_.operand, with(groups, columns_.group, columnAt(column, j)));
-      b_.store(n_scratch_, to, x, j * k_);
+      b_.store(n_scratch_, to, x, j * blockSize());
     });
 }
 
@@ -85,13 +85,15 @@ ContractNest::Sums ContractNest::stepAlong(Emitter& e, const Tile& tile, const G
                                : b_.load(scratch, at, e.lanes(), offset);
   };
   return e.guarded(guard, [&] {
-    V slot = b_.imul(tile.n_slot, b_.index(tiling_.panel() * k_));
+    V slot = b_.imul(tile.n_slot, b_.index(tiling_.panel() * blockSize()));
     std::vector<V> columns;
-    for (int64_t j = 0; j < tiling_.panel(); ++j)
+    for (int64_t j = 0; j < tiling_.panel(); ++j) {
+      int64_t line = std::min(j, columns_.extent - 1) * blockSize();
       columns.push_back(tiling_.pack_n
-                            ? packed(n_scratch_, slot, std::min(j, columns_.extent - 1) * k_)
+                            ? packed(n_scratch_, slot, line)
                             : operandAt(e, columns_.operand,
                                         with(groups, columns_.group, columnAt(tile.column, j))));
+    }
     Sums next;
     for (int64_t i = 0; i < tiling_.rows; ++i) {
       Index row = space_.add(rowIndex(tile.row), Index(i));

@@ -45,8 +45,16 @@ class ContractNest {
   bool hasEpilogue() const;
   void addScratch();
   void emitTask(V task);
-  void emitTiles(const Groups& groups, V tile, V first, V last);
-  void emitPanels(const Groups& groups, V row, V m_slot, V first, V last);
+  // Of each tile: all, or what a block adds to its sums in memory, or what becomes of these.
+  enum class Part { whole, block, sums };
+  // The tiles and panels of a task.
+  struct Share {
+    V tile, tile_end, panel, panel_end;
+  };
+  void emitShare(const Groups& groups, const Share& share, Part part);
+  void emitBlocks(const Groups& groups, const Share& share);
+  void emitTiles(const Groups& groups, V tile, const Share& share, Part part);
+  void emitPanels(const Groups& groups, V row, V m_slot, V sums, const Share& share, Part part);
   Groups with(Groups groups, const std::vector<size_t>& list, const Dims& extents,
               const Index& linear);
   std::pair<Groups, V> onLine(const Axis& axis, const Groups& groups, V number, int64_t per_line);
@@ -54,6 +62,12 @@ class ContractNest {
   int64_t extent(size_t group) const { return group == kNone ? 1 : plan_.groupExtent(group); }
   size_t innerSum() const { return k_groups_.empty() ? kNone : k_groups_.back(); }
   std::vector<size_t> outerSums() const;
+  // What of the sum is added at once.
+  int64_t blockOf(size_t group) const;
+  int64_t blockSize() const;
+  std::pair<V, V> rangeOf(size_t group);
+  Index inBlock(size_t group, V i);
+  V stepsInBlock();
   V startOf(V index, int64_t size, int64_t whole);
 
   // contract_pack.cc
@@ -74,20 +88,23 @@ class ContractNest {
     Groups groups;
     V row;  // its first one's number, in units
     V m_slot, column, n_slot;
+    V sums;  // where in memory
   };
   using Sums = Builder::Values;
-  void emitTile(const Tile& tile);
+  void emitTile(const Tile& tile, Part part);
   Sums sumsOf(const Tile& tile);
   V multiplyAdd(Emitter& e, V a, V b, V sum);
   Sums overK(Emitter& e, const Tile& tile, size_t at, Groups groups, Index linear,
              const Sums& sums);
-  Sums inRuns(int64_t count, int64_t inside, int64_t lanes, const Sums& sums,
+  Sums inRuns(std::pair<V, V> range, int64_t count, int64_t inside, int64_t lanes, const Sums& sums,
               const std::function<Sums(V, const Sums&)>& body);
   Sums step(Emitter& e, const Tile& tile, const Groups& groups, const Index& k, const Sums& sums);
   V nVector(Emitter& e, const Tile& tile, const Groups& groups, const Index& k, int v);
   V mScalar(Emitter& e, const Tile& tile, const Groups& groups, const Index& k, int64_t i);
   void storeDirectly(const Tile& tile, const Sums& sums);
-  void storeStaged(const Tile& tile, const Sums& sums);
+  void keepSums(const Tile& tile, const Sums& sums);
+  void addToKept(const Tile& tile, const Sums& sums);
+  void storeKept(const Tile& tile);
   void storeVector(Emitter& e, const Tile& tile, const Index& row, int v, V sum);
 
   // contract_along.cc
@@ -127,6 +144,7 @@ class ContractNest {
   ContractTiling tiling_;
   Scalar sum_;
   bool staged_ = false;  // sums go through memory to a loop of the epilogue
+  V block_first_, block_last_;  // of the outermost dimension of the sum
   int64_t m_pitch_ = 0;  // of a packed row, or of a tile where packed across
   BufferId n_scratch_ = 0, m_scratch_ = 0, tile_scratch_ = 0;
 };

@@ -16,11 +16,11 @@ void ContractNest::overGroups(Emitter& e, const std::vector<size_t>& list, size_
                               Groups groups, Index linear, const GroupBody& body) {
   if (at == list.size()) return body(groups, linear);
   int64_t count = extent(list[at]);
-  b_.forLoop(b_.index(0), b_.index(count), 1, [&](V i) {
+  auto [first, last] = rangeOf(list[at]);
+  b_.forLoop(first, last, 1, [&](V i) {
     e.scope([&] {
-      Index here = space_.loop(i, count);
-      overGroups(e, list, at + 1, with(groups, list[at], here),
-                 space_.add(space_.scale(linear, count), here), body);
+      Index k = space_.add(space_.scale(linear, count), inBlock(list[at], i));
+      overGroups(e, list, at + 1, with(groups, list[at], space_.loop(i, count)), k, body);
     });
   });
 }
@@ -30,7 +30,7 @@ void ContractNest::packN(const Groups& groups, V first, V last) {
   auto each = [&](const Groups& at, const std::function<void(const Groups&, V, V)>& body) {
     b_.forLoop(first, last, 1, [&](V panel) {
       auto [here, in_line] = onLine(columns_, at, panel, tiling_.line_panels);
-      V base = b_.imul(b_.isub(panel, first), b_.index(k_ * tiling_.panel()));
+      V base = b_.imul(b_.isub(panel, first), b_.index(blockSize() * tiling_.panel()));
       body(here, startOf(in_line, tiling_.panel(), columns_.extent), base);
     });
   };
@@ -66,15 +66,16 @@ void ContractNest::packLine(Emitter& e, const Groups& groups, V column, V to) {
 // back.
 void ContractNest::packTurned(const Groups& groups, V column, V base) {
   int64_t side = tiling_.square, inner = extent(innerSum());
+  auto [begin, end] = rangeOf(innerSum());
   Emitter e = emitter(tiling_.square);
   overGroups(e, outerSums(), 0, groups, Index(0), [&](const Groups& at, const Index& k0) {
     V line = space_.emitScalar(space_.scale(k0, inner));
     b_.forLoop(b_.index(0), b_.index(tiling_.panel()), side, [&](V in_panel) {
       V first = b_.iadd(column, inMemory(in_panel));
-      b_.forLoop(b_.index(0), b_.index(inner), side, [&](V i) {
+      b_.forLoop(begin, end, side, [&](V i) {
         V k = inner % side ? b_.binary(Opcode::smin, i, b_.index(inner - side)) : i;
         V to = b_.iadd(b_.iadd(base, in_panel),
-                       b_.imul(b_.iadd(line, k), b_.index(tiling_.panel())));
+                       b_.imul(b_.iadd(line, b_.isub(k, begin)), b_.index(tiling_.panel())));
         e.scope([&] { turnSquare(e, at, first, k, to); });
       });
     });
@@ -110,6 +111,7 @@ void ContractNest::turnSquare(Emitter& e, const Groups& groups, V column, V k, V
 // vector that is longer than its line is stored whole, the next line over it.
 void ContractNest::packM(const Groups& groups, V row) {
   int64_t inner = extent(innerSum());
+  auto [begin, end] = rangeOf(innerSum());
   int lanes = 1;
   if (std::abs(strideOf(rows_.operand, innerSum())) == 1)
     lanes = sumLanes(low_.machine, byteSize(sum_));
@@ -128,10 +130,10 @@ void ContractNest::packM(const Groups& groups, V row) {
         e.guarded(guard, [&] {
           Index here = space_.add(rowIndex(row), Index(r));
           V x = operandAt(e, rows_.operand, with(along, rows_.group, here));
-          b_.store(m_scratch_, b_.iadd(line, k), b_.widen(x, lanes), r * m_pitch_);
+          b_.store(m_scratch_, b_.iadd(line, b_.isub(k, begin)), b_.widen(x, lanes), r * m_pitch_);
         });
     };
-    if (inner > 2 * lanes) return b_.forLoop(b_.index(0), b_.index(inner), lanes, piece);
+    if (inner > 2 * lanes) return b_.forLoop(begin, end, lanes, piece);
     for (int64_t i = 0; i < inner; i += lanes) piece(b_.index(i));
   });
 }

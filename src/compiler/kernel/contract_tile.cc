@@ -45,9 +45,13 @@ Guard ContractNest::columnGuard() {
   return firstLanes(b_, tiling_.lanes, b_.index(columns_.extent));
 }
 
-void ContractNest::emitTile(const Tile& tile) {
+void ContractNest::emitTile(const Tile& tile, Part part) {
+  if (part == Part::sums) return storeKept(tile);
   Sums sums = sumsOf(tile);
-  staged_ ? storeStaged(tile, sums) : storeDirectly(tile, sums);
+  if (part == Part::block) return addToKept(tile, sums);
+  if (!staged_) return storeDirectly(tile, sums);
+  keepSums(tile, sums);
+  storeKept(tile);
 }
 
 ContractNest::Sums ContractNest::sumsOf(const Tile& tile) {
@@ -72,13 +76,16 @@ ContractNest::Sums ContractNest::overK(Emitter& e, const Tile& tile, size_t at, 
   bool packed = tiling_.pack_m && tiling_.pack_n && !tiling_.along_k;
   size_t levels = packed ? std::min<size_t>(1, k_groups_.size()) : k_groups_.size();
   if (at == levels) return step(e, tile, groups, linear, sums);
-  int64_t count = packed ? k_ : extent(k_groups_[at]), inside = 1;
+  int64_t count = packed ? blockSize() : extent(k_groups_[at]), inside = 1;
   for (size_t g = at + 1; g < levels; ++g) inside *= extent(k_groups_[g]);
   int lanes = tiling_.along_k && at + 1 == levels ? e.lanes() : 1;
-  return inRuns(count, inside, lanes, sums, [&](V i, const Sums& now) {
+  std::pair<V, V> range = rangeOf(k_groups_[at]);
+  if (packed) range = {b_.index(0), stepsInBlock()};
+  return inRuns(range, packed ? count : blockOf(k_groups_[at]), inside, lanes, sums,
+                [&](V i, const Sums& now) {
     Index here = space_.loop(i, count, lanes > 1);
     Groups inner = with(groups, packed ? kNone : k_groups_[at], here);
-    Index k = space_.add(space_.scale(linear, count), here);
+    Index k = space_.add(space_.scale(linear, count), packed ? here : inBlock(k_groups_[at], i));
     return e.scope([&] {
       if (lanes > 1) return stepAlong(e, tile, inner, k, i, now);
       return overK(e, tile, at + 1, inner, k, now);
@@ -88,8 +95,8 @@ ContractNest::Sums ContractNest::overK(Emitter& e, const Tile& tile, size_t at, 
 
 // A loop of `count` iterations, `lanes` at a time, each of which adds `inside` products. A long sum
 // is added up from those of shorter runs: rounding errors grow with a run's length.
-ContractNest::Sums ContractNest::inRuns(int64_t count, int64_t inside, int64_t lanes,
-                                        const Sums& sums,
+ContractNest::Sums ContractNest::inRuns(std::pair<V, V> range, int64_t count, int64_t inside,
+                                        int64_t lanes, const Sums& sums,
                                         const std::function<Sums(V, const Sums&)>& body) {
   constexpr int64_t kLongestRun = 1024;
   auto loop = [&](V lo, V hi, const Sums& from) {
@@ -98,12 +105,12 @@ ContractNest::Sums ContractNest::inRuns(int64_t count, int64_t inside, int64_t l
     });
   };
   bool is_level = inside <= kLongestRun && kLongestRun < inside * count / lanes;
-  if (!is_level || !isFloat(sum_)) return loop(b_.index(0), b_.index(count), sums);
+  if (!is_level || !isFloat(sum_)) return loop(range.first, range.second, sums);
   int64_t run = std::max<int64_t>(1, kLongestRun / inside) * lanes;
   V zero = b_.constant(b_.type(sums[0]), 0);
-  return b_.forLoop(b_.index(0), b_.index(count), run, {sums.begin(), sums.end()},
+  return b_.forLoop(range.first, range.second, run, {sums.begin(), sums.end()},
                     [&](V first, std::span<const V> now) {
-    V last = b_.binary(Opcode::smin, b_.iadd(first, b_.index(run)), b_.index(count));
+    V last = b_.binary(Opcode::smin, b_.iadd(first, b_.index(run)), range.second);
     Sums own = loop(first, last, Sums(sums.size(), zero));
     for (size_t i = 0; i < own.size(); ++i) own[i] = b_.fadd(now[i], own[i]);
     return own;
@@ -124,7 +131,7 @@ ContractNest::Sums ContractNest::step(Emitter& e, const Tile& tile, const Groups
 
 V ContractNest::nVector(Emitter& e, const Tile& tile, const Groups& groups, const Index& k, int v) {
   if (tiling_.pack_n) {
-    V line = b_.iadd(b_.imul(tile.n_slot, b_.index(k_ * tiling_.panel())),
+    V line = b_.iadd(b_.imul(tile.n_slot, b_.index(blockSize() * tiling_.panel())),
                      space_.emitScalar(space_.scale(k, tiling_.panel())));
     return b_.load(n_scratch_, line, tiling_.lanes, v * tiling_.lanes);
   }
@@ -153,15 +160,28 @@ void ContractNest::storeDirectly(const Tile& tile, const Sums& sums) {
                   sums[static_cast<size_t>(i * tiling_.vectors + v)]);
 }
 
-// The epilogue is emitted once, in a loop over the rows.
-void ContractNest::storeStaged(const Tile& tile, const Sums& sums) {
+void ContractNest::keepSums(const Tile& tile, const Sums& sums) {
   for (size_t i = 0; i < sums.size(); ++i)
-    b_.store(tile_scratch_, b_.index(0), sums[i], static_cast<int64_t>(i) * tiling_.lanes);
+    b_.store(tile_scratch_, tile.sums, sums[i], static_cast<int64_t>(i) * tiling_.lanes);
+}
+
+void ContractNest::addToKept(const Tile& tile, const Sums& sums) {
+  Sums all;
+  for (V sum : sums) {
+    int64_t at = static_cast<int64_t>(all.size()) * tiling_.lanes;
+    V kept = b_.load(tile_scratch_, tile.sums, tiling_.lanes, at);
+    all.push_back(b_.binary(isFloat(sum_) ? Opcode::fadd : Opcode::iadd, kept, sum));
+  }
+  keepSums(tile, all);
+}
+
+// The epilogue is emitted once, in a loop over the rows.
+void ContractNest::storeKept(const Tile& tile) {
   b_.forLoop(b_.index(0), b_.index(tiling_.rows), 1, [&](V i) {
     Emitter e = emitter(tiling_.lanes);
     Index row = space_.add(rowIndex(tile.row), space_.loop(i, tiling_.rows));
     for (int v = 0; v < tiling_.vectors; ++v) {
-      V from = b_.imul(i, b_.index(tiling_.panel()));
+      V from = b_.iadd(tile.sums, b_.imul(i, b_.index(tiling_.panel())));
       storeVector(e, tile, row, v, b_.load(tile_scratch_, from, tiling_.lanes, v * tiling_.lanes));
     }
   });

@@ -96,6 +96,24 @@ void choosePacking(const ContractSizes& s, ContractTiling& t) {
   t.pack_m = t.across || (panels >= 2 && (m.converts || m_far));
 }
 
+// Long sums are cut so that what is packed and read again stays in the L1 cache, and so that lines
+// of the n side that lie far apart are read many at a time, each as far as it goes.
+void chooseBlock(const ContractSizes& s, ContractTiling& t) {
+  constexpr int64_t kPackedBytes = 2048, kAlongBytes = 4096;  // of a row or column
+  constexpr int64_t kFarSteps = 32, kWhole = 16;
+  int64_t steps = (t.along_k ? kAlongBytes : kPackedBytes) / s.sum_bytes;
+  bool far = !t.along_k && !t.pack_n && isFar(s.n_side) && s.n >= 4 * t.panel();
+  if (far) steps = kFarSteps;
+  if (2 * s.k <= 3 * steps) return;
+  int64_t inside = s.k / s.outer_k;
+  t.block = ceilDiv(s.outer_k, ceilDiv(s.k, steps));
+  if (t.block == s.outer_k) t.block = 0;
+  if (inside > 1) return;
+  // Vectors end where blocks do, and the last block has one at least.
+  t.block = ceilDiv(t.block, kWhole) * kWhole;
+  while (s.k % t.block != 0 && s.k % t.block < kWhole) t.block += kWhole;
+}
+
 // Cycles of the whole product, apart from packing.
 double allCycles(const ContractSizes& s, const Machine& machine, const ContractTiling& t) {
   double step = stepCost(s, t.lanes, t.rows, t.vectors);
@@ -112,7 +130,8 @@ void chooseTasks(const ContractSizes& s, const Machine& machine, ContractTiling&
   double wanted = std::clamp(cycles / kTaskCycles, 1.0, kMostTasks) / batches;
   int64_t fewest_columns = 1;
   if (t.pack_n) {  // what a task packs stays in the L2 cache
-    int64_t panel_bytes = s.k * t.panel() * s.sum_bytes;
+    int64_t steps = t.block > 0 ? t.block * (s.k / s.outer_k) : s.k;
+    int64_t panel_bytes = steps * t.panel() * s.sum_bytes;
     fewest_columns = ceilDiv(panels, std::max<int64_t>(1, machine.l2_bytes / 2 / panel_bytes));
   }
   // Cycles for an element that is packed, or else read again.
@@ -168,6 +187,7 @@ ContractTiling chooseTiling(const ContractSizes& sizes, const Machine& machine) 
     chooseTile(sizes, machine, tiling);
     choosePacking(sizes, tiling);
   }
+  chooseBlock(sizes, tiling);
   cutLines(sizes, tiling);
   chooseTasks(sizes, machine, tiling);
   shareOut(sizes, tiling);

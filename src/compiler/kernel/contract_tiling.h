@@ -20,7 +20,7 @@ struct ContractSide {
 
 struct ContractSizes {
   int64_t m = 1, n = 1, k = 1;  // rows and columns of a line
-  int64_t inner_k = 1;  // innermost dimension of the sum
+  int64_t inner_k = 1, outer_k = 1;  // innermost and outermost dimension of the sum
   int64_t batches = 1;
   int64_t sum_bytes = 4;
   ContractSide m_side, n_side;
@@ -41,6 +41,9 @@ struct ContractTiling {
   bool across = false;  // m side packed as [k][row] instead of [row][k],
   int64_t together = 1;  // so many tiles at once
   int square = 0;       // n side packed by turning squares of so many elements a side
+  // The sum is cut in blocks of so many of its outermost dimension, whose sums meet in memory: what
+  // is read again stays in a nearer cache. 0: one block.
+  int64_t block = 0;
   int64_t line_tiles = 1, line_panels = 1;
   // Tasks: row_tasks x column_tasks of each batch, of so many tiles and panels.
   int64_t row_tasks = 1, column_tasks = 1;

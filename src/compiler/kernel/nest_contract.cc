@@ -127,6 +127,7 @@ ContractSizes ContractNest::sizes() const {
           .n = columns_.extent,
           .k = k_,
           .inner_k = extent(innerSum()),
+          .outer_k = k_groups_.empty() ? 1 : extent(k_groups_.front()),
           .batches = elementCount(task_extents_),
           .sum_bytes = byteSize(sum_),
           .m_side = side(rows_),
@@ -145,6 +146,32 @@ std::vector<size_t> ContractNest::outerSums() const {
   return list;
 }
 
+int64_t ContractNest::blockOf(size_t group) const {
+  bool is_cut = tiling_.block > 0 && group == k_groups_.front();
+  return is_cut ? tiling_.block : extent(group);
+}
+
+int64_t ContractNest::blockSize() const {
+  return k_groups_.empty() ? 1 : k_ / extent(k_groups_.front()) * blockOf(k_groups_.front());
+}
+
+// What the block has of a dimension of the sum.
+std::pair<V, V> ContractNest::rangeOf(size_t group) {
+  if (tiling_.block > 0 && group == k_groups_.front()) return {block_first_, block_last_};
+  return {b_.index(0), b_.index(extent(group))};
+}
+
+// Steps of the sum in the block.
+V ContractNest::stepsInBlock() {
+  if (tiling_.block == 0) return b_.index(k_);
+  return b_.imul(b_.isub(block_last_, block_first_), b_.index(blockSize() / tiling_.block));
+}
+
+Index ContractNest::inBlock(size_t group, V i) {
+  if (tiling_.block == 0 || group != k_groups_.front()) return space_.loop(i, extent(group));
+  return space_.loop(b_.isub(i, block_first_), tiling_.block);
+}
+
 bool ContractNest::hasEpilogue() const {
   return !std::ranges::all_of(low_.cluster.ops, [&](ir::OpId id) {
     return &m_.op(id) == &op_ || m_.op(id).kind == OpKind::reshape_;
@@ -154,16 +181,18 @@ bool ContractNest::hasEpilogue() const {
 void ContractNest::addScratch() {
   constexpr int64_t kLine = 64;
   const ContractTiling& t = tiling_;
-  if (t.pack_n) n_scratch_ = b_.addScratch(sum_, t.panels * k_ * t.panel());
+  int64_t k = blockSize();
+  if (t.pack_n) n_scratch_ = b_.addScratch(sum_, t.panels * k * t.panel());
   if (t.across) {
-    m_pitch_ = k_ * t.rows;
+    m_pitch_ = k * t.rows;
     m_scratch_ = b_.addScratch(sum_, t.together * m_pitch_);
   } else if (t.pack_m) {
-    m_pitch_ = k_ + kLine / byteSize(sum_);  // rows keep out of each other's cache sets
+    m_pitch_ = k + kLine / byteSize(sum_);  // rows keep out of each other's cache sets
     m_scratch_ = b_.addScratch(sum_, t.rows * m_pitch_);
   }
-  staged_ = hasEpilogue() && t.rows * t.vectors > 1;
-  if (staged_) tile_scratch_ = b_.addScratch(sum_, t.rows * t.panel());
+  staged_ = t.block > 0 || (hasEpilogue() && t.rows * t.vectors > 1);
+  int64_t kept = t.block > 0 ? t.tiles * t.panels : 1;
+  if (staged_) tile_scratch_ = b_.addScratch(sum_, kept * t.rows * t.panel());
 }
 
 // Where the tile or panel of this number starts: a line's last one is moved back, so that it is
@@ -211,39 +240,66 @@ void ContractNest::emitTask(V task) {
   auto [first, last] = bounds(columns, t.column_tasks, t.panels, columns_.lines() * t.line_panels);
   auto [tile_first, tile_last] =
       bounds(rows, t.row_tasks, t.tiles, rows_.lines() * t.line_tiles);
-  if (t.pack_n) packN(groups, first, last);
-  b_.forLoop(tile_first, tile_last, t.together, [&](V tile) {
-    auto [here, in_line] = onLine(rows_, groups, tile, t.line_tiles);
-    emitTiles(here, in_line, first, last);
+  Share share{tile_first, tile_last, first, last};
+  t.block > 0 ? emitBlocks(groups, share) : emitShare(groups, share, Part::whole);
+}
+
+void ContractNest::emitShare(const Groups& groups, const Share& share, Part part) {
+  const ContractTiling& t = tiling_;
+  if (t.pack_n && part != Part::sums) packN(groups, share.panel, share.panel_end);
+  b_.forLoop(share.tile, share.tile_end, t.together,
+             [&](V tile) { emitTiles(groups, tile, share, part); });
+}
+
+void ContractNest::emitBlocks(const Groups& groups, const Share& share) {
+  const ContractTiling& t = tiling_;
+  V zero = b_.constant({sum_, static_cast<uint16_t>(t.lanes)}, 0);
+  b_.forLoop(b_.index(0), b_.index(t.tiles * t.panels * t.rows * t.panel()), t.lanes,
+             [&](V i) { b_.store(tile_scratch_, i, zero); });
+  V whole = b_.index(extent(k_groups_.front()));
+  b_.forLoop(b_.index(0), whole, t.block, [&](V first) {
+    block_first_ = first;
+    block_last_ = b_.binary(Opcode::smin, b_.iadd(first, b_.index(t.block)), whole);
+    emitShare(groups, share, Part::block);
   });
+  emitShare(groups, share, Part::sums);
 }
 
 // The tiles that are packed together from a number of a line on, with each of the task's panels.
 // Those start at one row, which for the last ones is moved back.
-void ContractNest::emitTiles(const Groups& groups, V tile, V first, V last) {
+void ContractNest::emitTiles(const Groups& all, V number, const Share& share, Part part) {
+  auto [groups, tile] = onLine(rows_, all, number, tiling_.line_tiles);
+  V tile_sums = b_.index(tiling_.block > 0 ? tiling_.panels * tiling_.rows * tiling_.panel() : 0);
+  V sums = b_.imul(b_.isub(number, share.tile), tile_sums);
+  bool packs = part != Part::sums;
   if (!tiling_.across) {
     V row = startOf(tile, tiling_.rows / rows_.unit, rows_.extent / rows_.unit);
-    if (tiling_.pack_m) packM(groups, row);
-    return emitPanels(groups, row, b_.index(0), first, last);
+    if (tiling_.pack_m && packs) packM(groups, row);
+    return emitPanels(groups, row, b_.index(0), sums, share, part);
   }
   V rows = b_.index(tiling_.rows);
   V wanted = b_.imul(tile, rows);
   V row = b_.binary(Opcode::smin, wanted,
                     b_.index(rows_.extent - tiling_.together * tiling_.rows));
-  packAcross(groups, row);
+  if (packs) packAcross(groups, row);
   V begin = b_.binary(Opcode::udiv, b_.isub(wanted, row), rows);
   b_.forLoop(begin, b_.index(tiling_.together), 1, [&](V each) {
     V slot = b_.imul(each, b_.index(m_pitch_));
-    emitPanels(groups, b_.iadd(row, b_.imul(each, rows)), slot, first, last);
+    V kept = b_.iadd(sums, b_.imul(b_.isub(each, begin), tile_sums));
+    emitPanels(groups, b_.iadd(row, b_.imul(each, rows)), slot, kept, share, part);
   });
 }
 
 // The tile at a row with each of the task's panels.
-void ContractNest::emitPanels(const Groups& groups, V row, V m_slot, V first, V last) {
-  b_.forLoop(first, last, 1, [&](V panel) {
+void ContractNest::emitPanels(const Groups& groups, V row, V m_slot, V sums, const Share& share,
+                              Part part) {
+  b_.forLoop(share.panel, share.panel_end, 1, [&](V panel) {
     auto [here, in_line] = onLine(columns_, groups, panel, tiling_.line_panels);
     V column = startOf(in_line, tiling_.panel(), columns_.extent);
-    emitTile({here, row, m_slot, column, b_.isub(panel, first)});
+    V slot = b_.isub(panel, share.panel);
+    V panel_sums = b_.index(tiling_.block > 0 ? tiling_.rows * tiling_.panel() : 0);
+    V kept = b_.iadd(sums, b_.imul(slot, panel_sums));
+    emitTile({here, row, m_slot, column, slot, kept}, part);
   });
 }
 
