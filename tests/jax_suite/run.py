@@ -98,6 +98,7 @@ class File:
         """Runs what is left of the file; what broke the process, None where nothing did."""
         command = [sys.executable, "-m", "pytest", "-q", "-p", "recorder", "-p", "no:cacheprovider",
                    f"tests/{self.name}"] + (["-k", self.args.select] if self.args.select else [])
+        self.record.touch()  # idle() counts from now
         with open(self.record.with_suffix(".log"), "ab") as log:
             process = subprocess.Popen(command, cwd=self.args.checkout, env=self.environment(),
                                        stdin=subprocess.DEVNULL, stdout=log, stderr=log)
