@@ -204,7 +204,7 @@ class _Program:
             abi.check(abi.library().tercel_program_open(
                 os.fsencode(source), options, ctypes.byref(self.address)), os.fspath(source))
         info = self.describe(abi.ProgramInfo(), "describe")
-        self.name = info.name.decode()
+        self.name, self.target = info.name.decode(), info.target.decode()
         self.globals = [self.value("global", i) for i in range(info.num_globals)]
         self.procedures = {}
         for number in range(info.num_procedures):
@@ -225,7 +225,7 @@ class _Program:
 
     def __str__(self):
         procedures = [str(signature) for known in self.procedures.values() for signature in known]
-        return "\n".join([f"program {self.name}", *procedures])
+        return "\n".join([f"program {self.name} for {self.target}", *procedures])
 
     def __del__(self):
         if getattr(self, "address", None):

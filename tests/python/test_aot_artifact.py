@@ -194,6 +194,15 @@ def test_a_plain_function(tercel):
     assert list(loaded.procedures) == ["scaled_sum"]
 
 
+def test_several_cpu_levels_in_one_file(artifact, batch):
+    levels = Program.get_compiled_artifact(Net, targets=("x86-64-v2", "x86-64-v3"))
+    loaded, native = (package.load(made.to_bytes()) for made in (levels, artifact))
+    assert "x86-64-v3" in repr(loaded)
+    for _ in range(3):
+        ours, theirs = loaded.update(batch, rate=0.1)[0], native.update(batch, rate=0.1)[0]
+        np.testing.assert_allclose(ours, theirs, rtol=1e-5)
+
+
 DTYPES = ["bool", "int8", "int16", "int32", "uint8", "uint16", "uint32", "float16", "bfloat16",
           "float32", "complex64", "int4", "uint2", "float8_e4m3fn", "float8_e5m2"]
 

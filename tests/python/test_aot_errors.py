@@ -99,7 +99,7 @@ A_TREE = {"a": VECTOR, "b": [VECTOR, 1]}
     (lambda m: m.run(A_TREE, flag=False), ValueError, "State.run: flag is the constant True"),
     (lambda m: m.plain([1, 2, 3]), TypeError, "State.plain: x: a list in place of an array"),
     (lambda m: m.plain("text"), TypeError, r"State.plain: x: a str in place of float32\[3\]"),
-    (lambda m: m.not_a_global(VECTOR), TypeError, "State.not_a_global: store_global takes globals"),
+    (lambda m: m.not_a_global(VECTOR), TypeError, "not_a_global: store_global takes globals"),
     (lambda m: jax.jit(m.plain)(VECTOR), TypeError, "State.plain has a state"),
     (lambda m: setattr(m, "_params", {"w": VECTOR}), TypeError, "State: the tree of params lacks"),
     (lambda m: setattr(m, "_table", VECTOR), TypeError, "State: table is not mutable"),

@@ -1,0 +1,100 @@
+"""The examples: what was saved runs from C and C++ as in Python, with nothing around it."""
+
+import os
+import pathlib
+import shutil
+import subprocess
+import sys
+
+import pytest
+
+EXAMPLES = pathlib.Path(__file__).resolve().parents[2] / "examples" / "aot"
+NAMES = ("digits", "gpt", "orbit")
+# What a library may need: the C library's own parts.
+SYSTEM = {"libc.so.6", "libm.so.6", "libpthread.so.0", "libdl.so.2", "ld-linux-x86-64.so.2"}
+
+pytestmark = [pytest.mark.native, pytest.mark.skipif(
+    not (shutil.which("cc") and shutil.which("c++") and shutil.which("cmake")),
+    reason="needs a compiler and CMake")]
+
+
+def run(*command, **options):
+    done = subprocess.run(command, capture_output=True, text=True, timeout=600, **options)
+    assert done.returncode == 0, done.stdout + done.stderr
+    return done.stdout.splitlines()
+
+
+@pytest.fixture(scope="module")
+def saved(tmp_path_factory):
+    """The libraries' folder, and what each script printed last."""
+    folder = tmp_path_factory.mktemp("libraries")
+    return folder, {name: run(sys.executable, EXAMPLES / f"{name}.py", folder)[-1]
+                    for name in NAMES}
+
+
+@pytest.fixture(scope="module")
+def programs(saved, tmp_path_factory):
+    """A folder with the programs and the libraries, and nothing else on any path."""
+    build = tmp_path_factory.mktemp("build")
+    run("cmake", "-S", EXAMPLES, "-B", build, f"-DLIBRARIES={saved[0]}",
+        "-DCMAKE_BUILD_RPATH=$ORIGIN", "-DCMAKE_SKIP_BUILD_RPATH=OFF",
+        "-DCMAKE_BUILD_WITH_INSTALL_RPATH=ON", "-DCMAKE_INSTALL_RPATH=$ORIGIN")
+    run("cmake", "--build", build)
+    alone = tmp_path_factory.mktemp("alone")
+    for name in (*NAMES, "digits_static"):
+        shutil.copy(build / name, alone)
+    for path in (*saved[0].glob("*.so"), *saved[0].glob("*.bin")):
+        shutil.copy(path, alone)
+    return alone
+
+
+def run_alone(programs, name, *arguments):
+    return run(programs / name, *arguments, env={}, cwd=programs)
+
+
+def test_digits_are_learned_in_c_as_in_python(saved, programs):
+    wanted = saved[1]["digits"]
+    right, of, count = wanted.split()
+    assert of == "of" and int(right) > 0.9 * int(count)
+    assert run_alone(programs, "digits")[-1] == wanted
+    assert run_alone(programs, "digits_static")[-1] == wanted
+
+
+def test_text_is_completed_in_cpp_as_in_python(saved, programs):
+    assert saved[1]["gpt"].startswith("A kestrel hangs on the wind above the moor")
+    assert run_alone(programs, "gpt") == [saved[1]["gpt"]]
+    other = run_alone(programs, "gpt", "Then the")[0]
+    assert other.startswith("Then the") and len(other) > len("Then the")
+
+
+def test_an_orbit_through_dlopen(saved, programs):
+    assert run_alone(programs, "orbit") == [saved[1]["orbit"]]
+    assert saved[1]["orbit"].endswith("energy -0.279999922")
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_what_libraries_need_and_give(saved, name):
+    library = saved[0] / f"{name}.so"
+    needed = {line.split("[")[1].rstrip("]") for line in run("readelf", "-d", library)
+              if "(NEEDED)" in line}
+    assert needed <= SYSTEM
+    lines = run("nm", "-D", "--defined-only", library)
+    defined = [line.split()[-1].split("@")[0] for line in lines]
+    assert defined and all(symbol.startswith(f"{name}_") for symbol in defined)
+
+
+def test_weights_in_a_file_of_their_own(saved, programs, tmp_path):
+    script = ("import sys; from tercel.aot import Program; import digits; "
+              "Program.get_compiled_artifact(digits.Digits).save_library(sys.argv[1], "
+              "side_file=True)")
+    run(sys.executable, "-c", script, tmp_path,
+        env={**os.environ, "PYTHONPATH": os.pathsep.join(
+            [str(EXAMPLES), os.environ.get("PYTHONPATH", "")])})
+    assert (tmp_path / "digits.weights").stat().st_size > 1_600_000
+    assert (tmp_path / "digits.so").stat().st_size < 1_600_000
+    for path in (programs / "digits", *programs.glob("*.bin")):
+        shutil.copy(path, tmp_path)
+    assert run_alone(tmp_path, "digits")[-1] == saved[1]["digits"]
+    (tmp_path / "digits.weights").write_bytes(b"other")
+    done = subprocess.run([tmp_path / "digits"], cwd=tmp_path, capture_output=True, text=True)
+    assert done.returncode == 1 and "weights" in done.stderr
