@@ -6,7 +6,7 @@
 
 #include "aot/linker.h"
 #include "compiler/codegen/library_code.h"
-#include "program/file_header.h"
+#include "program/format.h"
 #include "runtime/engine/mapped_file.h"
 
 namespace tercel::aot {
@@ -72,10 +72,31 @@ class Draft {
   fs::path folder_, draft_;
 };
 
+// The parts of the engine that its steps need, as runtime/library/embedded.h calls them.
+Result<std::vector<std::string>> partsOf(const program::Artifact& artifact) {
+  bool fft = false, sort = false;
+  for (const program::Procedure& procedure : artifact.procedures) {
+    for (const std::vector<std::byte>& file : procedure.codes) {
+      TERCEL_ASSIGN(const program::Program code, program::deserialize(file));
+      for (const program::Sequence& sequence : code.sequences) {
+        for (const program::Step& step : sequence) {
+          fft |= step.kind == program::StepKind::fft;
+          sort |= step.kind == program::StepKind::sort;
+        }
+      }
+    }
+  }
+  std::vector<std::string> parts;
+  if (fft) parts.push_back("fft");
+  if (sort) parts.push_back("sort");
+  return parts;
+}
+
 Result<codegen::ObjectCode> libraryObject(const program::Artifact& artifact,
                                           const std::string& weights_name) {
   const std::vector<std::byte> bytes = program::serializeArtifact(artifact);
-  codegen::LibraryCode code{artifact.name, bytes, weights_name, {}};
+  codegen::LibraryCode code{artifact.name, bytes, weights_name, {}, {}};
+  TERCEL_ASSIGN(code.parts, partsOf(artifact));
   for (const program::Procedure& procedure : artifact.procedures) {
     code.procedures.push_back({procedureName(procedure), procedure.arguments.size(),
                                procedure.results.size()});
@@ -90,6 +111,21 @@ Status writeHeaders(const program::Artifact& artifact, const std::string& runtim
   TERCEL_TRY(draft.write(artifact.name + ".cmake", replaced(kCMake, artifact.name)));
   TERCEL_ASSIGN(auto header, engine::mapFile(runtime_folder + "/tercel_program.h"));
   return draft.write("tercel_program.h", header.bytes);
+}
+
+// The names of a library's own functions.
+Status checkNames(const program::Artifact& artifact) {
+  for (const program::Procedure& procedure : artifact.procedures) {
+    const std::string name = procedureName(procedure);
+    for (const char* taken : codegen::kLibraryFunctions) {
+      if (name == taken) {
+        return invalidArgument("a library has a function ", artifact.name, "_", name,
+                               " of its own: the procedure ", procedure.name,
+                               " must have another name");
+      }
+    }
+  }
+  return Status();
 }
 
 Status saveChecked(program::Artifact artifact, const std::string& folder,
@@ -123,6 +159,7 @@ Status saveChecked(program::Artifact artifact, const std::string& folder,
 Status saveLibrary(program::Artifact artifact, const std::string& folder,
                    const LibraryOptions& options) try {
   TERCEL_TRY(program::validateArtifact(artifact));
+  TERCEL_TRY(checkNames(artifact));
   return saveChecked(std::move(artifact), folder, options);
 } catch (const std::bad_alloc&) {
   return resourceExhausted("no memory to save library ", folder);

@@ -76,7 +76,7 @@ Status linkShared(const std::vector<std::string>& objects, const std::string& na
   std::vector<std::string> words = {linker_folder + "/tercel-ld", "-shared", "-o", output,
                                     "--soname=" + name + ".so", "--version-script=" + script,
                                     "--gc-sections", "--strip-all", "--eh-frame-hdr",
-                                    "--hash-style=gnu", "-O2", "-z", "noexecstack", "-z", "relro",
+                                    "--hash-style=gnu", "--icf=all", "-O2", "-z", "noexecstack", "-z", "defs", "-z", "relro",
                                     "-z", "now"};
   words.insert(words.end(), objects.begin(), objects.end());
   words.push_back("--as-needed");

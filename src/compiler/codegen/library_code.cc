@@ -74,11 +74,26 @@ class LibraryEmitter {
                       "weights_name", 1);
     }
     llvm::Constant* fields[] = {bytes(content, "artifact", 64), b_.getInt64(content.size()),
-                                weights};
-    auto* type = llvm::StructType::get(pointer_, size_, pointer_);
+                                weights, partsList()};
+    auto* type = llvm::StructType::get(pointer_, size_, pointer_, pointer_);
     embedded_ = new llvm::GlobalVariable(module_, type, /*isConstant=*/true,
                                          llvm::GlobalValue::PrivateLinkage,
                                          llvm::ConstantStruct::get(type, fields), "embedded");
+  }
+
+  // The functions of the parts, and a null pointer.
+  llvm::Constant* partsList() {
+    llvm::SmallVector<llvm::Constant*, 4> functions;
+    auto* type = llvm::FunctionType::get(b_.getVoidTy(), false);
+    for (const std::string& part : library_.parts) {
+      auto callee = module_.getOrInsertFunction(cat("tercel_part_", part), type);
+      functions.push_back(llvm::cast<llvm::Function>(callee.getCallee()));
+    }
+    functions.push_back(llvm::ConstantPointerNull::get(b_.getPtrTy()));
+    auto* list = llvm::ArrayType::get(pointer_, functions.size());
+    return new llvm::GlobalVariable(module_, list, /*isConstant=*/true,
+                                    llvm::GlobalValue::PrivateLinkage,
+                                    llvm::ConstantArray::get(list, functions), "parts");
   }
 
   // Makes a function and enters it.

@@ -19,10 +19,16 @@ struct LibraryCode {
   std::span<const std::byte> artifact;
   std::string weights_name;  // of the side file; empty: none
   std::vector<LibraryProcedure> procedures;
+  std::vector<std::string> parts;  // of the engine that it needs: fft, sort
 };
 
+// What a library has besides its procedures: <name>_create and the like.
+inline constexpr const char* kLibraryFunctions[] = {
+    "load",       "create",     "destroy",    "error_message", "api",
+    "get_global", "set_global", "save_state", "load_state"};
+
 // For any x86-64 CPU. Its symbols are <name>_create and the like; it needs those of
-// tercel_program.h and runtime/engine/embedded.h.
+// tercel_program.h and runtime/library/embedded.h.
 Result<ObjectCode> compileLibraryCode(const LibraryCode& library);
 
 // A static library of object files; its members have the files' names.

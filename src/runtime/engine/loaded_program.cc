@@ -9,8 +9,8 @@
 #include "program/validate.h"
 #include "runtime/engine/code_names.h"
 #include "runtime/engine/host.h"
+#include "runtime/engine/parts.h"
 #include "runtime/engine/thread_pool.h"
-#include "runtime/kernels/key_sort.h"
 
 namespace tercel::engine {
 namespace {
@@ -82,6 +82,7 @@ Result<std::shared_ptr<LoadedProgram>> LoadedProgram::load(
     std::shared_ptr<const program::Program> program, const LoadOptions& options) try {
   TERCEL_TRY(program::validate(*program));
   TERCEL_TRY(checkCpuFeatures(program->target_features));
+  TERCEL_TRY(checkParts(*program));
   std::shared_ptr<LoadedProgram> loaded(new LoadedProgram);
   loaded->program_ = std::move(program);
   std::vector<KernelFn> kernels;
@@ -284,8 +285,8 @@ Status LoadedProgram::runSort(const Op& op, const Invocation& invocation,
   kernels::Sort sort = site.sort;
   sort.operands = params;
   sort.results = params + site.operands;
-  if (!site.keys.empty()) return kernels::keySort(sort, site.keys, invocation.parallel);
-  return kernels::sort(sort, invocation.parallel);
+  if (!site.keys.empty()) return parts().key_sort(sort, site.keys, invocation.parallel);
+  return parts().sort(sort, invocation.parallel);
 }
 
 Status LoadedProgram::runCustomCall(const Op& op, const Invocation& invocation,

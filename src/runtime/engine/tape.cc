@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "runtime/engine/parts.h"
 #include "runtime/engine/side_by_side.h"
 
 namespace tercel::engine {
@@ -151,7 +152,7 @@ class TapeMaker {
   void fft(const Step& step) {
     Op& op = tape_.ops[emit(OpCode::fft, pointers(step))];
     op.target = static_cast<uint32_t>(tape_.ffts.size());
-    tape_.ffts.push_back(kernels::Fft::make({.kind = kernels::FftKind(step.values[0]),
+    tape_.ffts.push_back(parts().make_fft({.kind = kernels::FftKind(step.values[0]),
                                              .real = step.values[1] == 4 ? DType::f32 : DType::f64,
                                              .batch = step.values[2],
                                              .lengths = std::span(step.values).subspan(3)}));

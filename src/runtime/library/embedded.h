@@ -12,7 +12,11 @@ typedef struct tercel_embedded {
   const void* bytes; /* of the artifact, aligned to TERCEL_ALIGNMENT */
   size_t size;
   const char* weights_name; /* of the file beside the library; NULL where the weights are inside */
+  void (*const* parts)(void); /* that the program needs, of those below; ends with NULL */
 } tercel_embedded;
+
+TERCEL_EXPORT void tercel_part_fft(void);
+TERCEL_EXPORT void tercel_part_sort(void);
 
 /* Loads the program where it is not: `options` are looked at only then. It stays the library's. */
 TERCEL_EXPORT int tercel_embedded_load(const tercel_embedded* library,

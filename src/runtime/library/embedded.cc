@@ -1,4 +1,4 @@
-#include "runtime/engine/embedded.h"
+#include "runtime/library/embedded.h"
 
 #include <dlfcn.h>
 
@@ -43,6 +43,7 @@ std::string weightsPath(const tercel_embedded* library) {
 int tercel_embedded_load(const tercel_embedded* library, const tercel_load_options* options,
                          tercel_program** program) {
   std::lock_guard lock(programs().mutex);
+  for (void (*const* part)(void) = library->parts; *part; ++part) (*part)();
   const auto at = programs().loaded.find(library);
   if (at != programs().loaded.end()) {
     *program = at->second.get();

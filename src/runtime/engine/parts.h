@@ -1,0 +1,22 @@
+// Library kernels that few programs need. The plugin and the tools link parts_all.cc; a library that
+// tercel.aot saves links runtime/library/parts.cc and what its own program uses.
+#pragma once
+#include "program/program.h"
+#include "runtime/kernels/fft.h"
+#include "runtime/kernels/key_sort.h"
+#include "runtime/kernels/sort.h"
+
+namespace tercel::engine {
+
+struct Parts {
+  decltype(&kernels::Fft::make) make_fft = nullptr;
+  decltype(&kernels::sort) sort = nullptr;
+  decltype(&kernels::keySort) key_sort = nullptr;
+};
+
+const Parts& parts();
+
+// UNIMPLEMENTED where the program has a step whose part is not linked.
+Status checkParts(const program::Program& program);
+
+}  // namespace tercel::engine

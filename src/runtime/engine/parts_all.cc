@@ -1,0 +1,10 @@
+#include "runtime/engine/parts.h"
+
+namespace tercel::engine {
+
+const Parts& parts() {
+  static constexpr Parts kAll = {kernels::Fft::make, kernels::sort, kernels::keySort};
+  return kAll;
+}
+
+}  // namespace tercel::engine
