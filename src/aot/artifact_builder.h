@@ -16,6 +16,7 @@ class ArtifactBuilder {
   // To go on with one that was saved.
   explicit ArtifactBuilder(program::Artifact artifact);
 
+  void setTree(std::string tree) { artifact_.tree = std::move(tree); }
   // `data`: shape.bytes() of them, or empty for a global without a value.
   Status addGlobal(program::Global global, std::span<const std::byte> data);
   // Reads `procedure.module` and checks that its main is of the procedure's shapes. UNIMPLEMENTED

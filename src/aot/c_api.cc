@@ -113,6 +113,13 @@ int tercel_artifact_parse(const void* bytes, size_t size, tercel_artifact** arti
 
 void tercel_artifact_destroy(tercel_artifact* artifact) { delete artifact; }
 
+int tercel_artifact_set_tree(tercel_artifact* artifact, const char* tree) {
+  return guarded([&] {
+    artifact->builder.setTree(textOf(tree));
+    return Status();
+  });
+}
+
 int tercel_artifact_add_global(tercel_artifact* artifact, const tercel_global_spec* spec) {
   return guarded([&]() -> Status {
     const tercel_global_spec own = ownCopy(spec);

@@ -2,7 +2,7 @@
 #include "pjrt/compile.h"
 #include "pjrt/entry.h"
 #include "pjrt/executable_facts.h"
-#include "program/format.h"
+#include "runtime/engine/loaded_artifact.h"
 
 namespace tercel::pjrt {
 namespace {
@@ -154,7 +154,7 @@ Status Executable_DeserializeAndLoad(PJRT_Executable_DeserializeAndLoad_Args& ar
   }
   TERCEL_ASSIGN(const CompileOptions options, readCompileOptions(serialized));
   TERCEL_ASSIGN(program::Program program,
-                program::deserialize(std::as_bytes(std::span(bytes.data(), bytes.size()))));
+                engine::readProgram(std::as_bytes(std::span(bytes.data(), bytes.size()))));
   ExecutableSource source{{}, std::string(serialized)};
   TERCEL_ASSIGN(args.loaded_executable, load(args.client->state, {std::move(program), nullptr},
                                              options, std::move(source)));

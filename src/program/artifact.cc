@@ -36,6 +36,7 @@ void transferProcedure(IO& io, ProcedureT& procedure) {
 template <class IO, class ArtifactT>
 void transfer(IO& io, ArtifactT& artifact) {
   io.text(artifact.name);
+  io.text(artifact.tree);
   io.list(artifact.targets, kLeastText, [&](auto& target) { io.text(target); });
   io.list(artifact.globals, 2 * kLeastText, [&](auto& global) {
     io.text(global.name);

@@ -49,6 +49,7 @@ struct HeldBytes {
 
 struct Artifact {
   std::string name;                  // a C identifier
+  std::string tree;                  // how globals are nested: words for whoever saved it
   std::vector<std::string> targets;  // CPU levels, the most demanding first
   std::vector<Global> globals;
   std::vector<Procedure> procedures;

@@ -71,6 +71,8 @@ TERCEL_EXPORT int tercel_artifact_parse(const void* bytes, size_t size,
                                         tercel_artifact** artifact);
 TERCEL_EXPORT void tercel_artifact_destroy(tercel_artifact* artifact);
 
+/* How the globals are nested, for the caller of Python's: any text. */
+TERCEL_EXPORT int tercel_artifact_set_tree(tercel_artifact* artifact, const char* tree);
 TERCEL_EXPORT int tercel_artifact_add_global(tercel_artifact* artifact,
                                              const tercel_global_spec* spec);
 /* Reads and checks the module: TERCEL_UNIMPLEMENTED names what cannot leave Python. */

@@ -89,6 +89,7 @@ typedef struct tercel_program_info {
   size_t num_globals;
   int64_t arena_bytes;  /* working memory that an instance needs */
   int64_t globals_bytes; /* and for the values of its mutable globals */
+  const char* tree;      /* how the globals are nested, in the words of who saved it */
 } tercel_program_info;
 
 typedef struct tercel_buffer {
@@ -107,6 +108,8 @@ typedef struct tercel_custom_call {
   size_t num_results;
   void* const* results;
   const int64_t* result_bytes;
+  const tercel_value_info* operand_types; /* without names; tokens are pred[0] */
+  const tercel_value_info* result_types;
 } tercel_custom_call;
 typedef int (*tercel_custom_call_fn)(void* user_data, const tercel_custom_call* call);
 

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "program/format.h"
+#include "runtime/engine/host.h"
 #include "runtime/engine/mapped_file.h"
 
 namespace tercel::engine {
@@ -130,6 +131,22 @@ void LoadedArtifact::placeGlobals() {
   for (const Procedure& procedure : procedures_) {
     arena_bytes_ = std::max(arena_bytes_, roundUp(procedure.code->program().arena_bytes));
   }
+}
+
+Result<program::Program> readProgram(std::span<const std::byte> file) {
+  if (!program::isArtifact(file)) return program::deserialize(file);
+  TERCEL_ASSIGN(const program::Artifact artifact, program::deserializeArtifact({nullptr, file}));
+  if (artifact.procedures.size() != 1) {
+    return invalidArgument(artifact.name, " has ", artifact.procedures.size(),
+                           " procedures: only one that has a single one is a program");
+  }
+  Status unfit = failedPrecondition(artifact.name, " has no code for any CPU");
+  for (const std::vector<std::byte>& code : artifact.procedures[0].codes) {
+    TERCEL_ASSIGN(program::Program program, program::deserialize(code));
+    unfit = checkCpuFeatures(program.target_features);
+    if (unfit.ok()) return program;
+  }
+  return unfit;
 }
 
 }  // namespace tercel::engine

@@ -52,6 +52,9 @@ class LoadedArtifact {
   int64_t globals_bytes_ = 0;
 };
 
+// A Program file's program; of an artifact's file that of its only procedure, for this CPU.
+Result<program::Program> readProgram(std::span<const std::byte> file);
+
 struct Allocator {
   std::function<void*(size_t bytes, size_t alignment)> allocate;  // empty: malloc's
   std::function<void(void*)> release;

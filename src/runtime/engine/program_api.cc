@@ -59,9 +59,10 @@ Status missing(const char* what, size_t index, size_t count) {
   return Status(Code::not_found, tercel::cat("no ", what, " ", index, " of ", count));
 }
 
-tercel_value_info valueInfo(const std::string& name, const tercel::Shape& shape) {
+tercel_value_info valueInfo(const char* name, const tercel::Shape& shape) {
   tercel_value_info info = {};
-  info.name = name.c_str();
+  info.struct_size = sizeof(info);
+  info.name = name;
   info.dtype = static_cast<tercel_dtype>(shape.dtype);
   info.rank = static_cast<int32_t>(shape.rank());
   info.dims = shape.dims.data();
@@ -75,6 +76,8 @@ class CustomCallHook final : public engine::CustomCallHandler {
 
   Status call(const engine::CustomCall& call) override {
     const std::string target(call.target), configuration(call.configuration);
+    const std::vector<tercel_value_info> operands = infos(call.signature->operands);
+    const std::vector<tercel_value_info> results = infos(call.signature->results);
     tercel_custom_call plain = {sizeof(plain),
                                 target.c_str(),
                                 configuration.c_str(),
@@ -83,7 +86,9 @@ class CustomCallHook final : public engine::CustomCallHandler {
                                 call.operand_bytes.data(),
                                 call.results.size(),
                                 call.results.data(),
-                                call.result_bytes.data()};
+                                call.result_bytes.data(),
+                                operands.data(),
+                                results.data()};
     int code = options_.custom_call(options_.custom_call_data, &plain);
     if (code == TERCEL_OK) return Status();
     if (code < 0 || code > static_cast<int>(Code::unauthenticated)) code = TERCEL_UNKNOWN;
@@ -91,6 +96,12 @@ class CustomCallHook final : public engine::CustomCallHandler {
   }
 
  private:
+  static std::vector<tercel_value_info> infos(const std::vector<program::CallValue>& values) {
+    std::vector<tercel_value_info> infos;
+    for (const program::CallValue& value : values) infos.push_back(valueInfo("", value.shape));
+    return infos;
+  }
+
   const tercel_instance_options options_;
 };
 
@@ -140,7 +151,7 @@ Status valueAt(const tercel_program* program, size_t procedure, size_t index, co
   if (procedure >= procedures.size()) return missing("procedure", procedure, procedures.size());
   const auto& list = procedures[procedure].*values;
   if (index >= list.size()) return missing(what, index, list.size());
-  return fill(info, valueInfo(list[index].name, list[index].shape));
+  return fill(info, valueInfo(list[index].name.c_str(), list[index].shape));
 }
 
 }  // namespace
@@ -185,7 +196,8 @@ int tercel_program_describe(const tercel_program* program, tercel_program_info* 
     const program::Artifact& artifact = artifactOf(program);
     return fill(info, {0, artifact.name.c_str(), program->loaded->target().c_str(),
                        artifact.procedures.size(), artifact.globals.size(),
-                       program->loaded->arenaBytes(), program->loaded->globalsBytes()});
+                       program->loaded->arenaBytes(), program->loaded->globalsBytes(),
+                       artifact.tree.c_str()});
   });
 }
 
@@ -193,7 +205,7 @@ int tercel_program_global(const tercel_program* program, size_t global, tercel_v
   return guarded([&]() -> Status {
     const auto& globals = artifactOf(program).globals;
     if (global >= globals.size()) return missing("global", global, globals.size());
-    tercel_value_info facts = valueInfo(globals[global].name, globals[global].shape);
+    tercel_value_info facts = valueInfo(globals[global].name.c_str(), globals[global].shape);
     facts.is_initialized = globals[global].is_initialized;
     facts.is_mutable = globals[global].is_mutable;
     return fill(info, facts);
