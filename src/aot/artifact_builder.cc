@@ -152,15 +152,17 @@ Status ArtifactBuilder::addProcedure(program::Procedure procedure) {
 }
 
 Status ArtifactBuilder::compile(std::string_view targets) {
-  TERCEL_ASSIGN(artifact_.targets, targetList(targets));
+  artifact_.targets.clear();
+  for (program::Procedure& procedure : artifact_.procedures) procedure.codes.clear();
+  TERCEL_ASSIGN(const std::vector<std::string> list, targetList(targets));
   for (program::Procedure& procedure : artifact_.procedures) {
-    procedure.codes.clear();
-    for (const std::string& target : artifact_.targets) {
+    for (const std::string& target : list) {
       auto code = compileProcedure(artifact_, procedure, target);
       if (!code.ok()) return code.status().within(cat("procedure ", procedure.name));
       procedure.codes.push_back(std::move(*code));
     }
   }
+  artifact_.targets = list;
   return Status();
 }
 
