@@ -122,31 +122,48 @@ double allCycles(const ContractSizes& s, const Machine& machine, const ContractT
   return step * static_cast<double>(s.k * s.batches);
 }
 
-// Enough tasks to share out, none below some microseconds; cut where packing is repeated least.
-void chooseTasks(const ContractSizes& s, const Machine& machine, ContractTiling& t) {
-  constexpr double kTaskCycles = 3e4, kMostTasks = 16;
-  int64_t tiles = s.m_side.lines * t.line_tiles, panels = s.n_side.lines * t.line_panels;
-  double cycles = allCycles(s, machine, t), batches = static_cast<double>(s.batches);
-  double wanted = std::clamp(cycles / kTaskCycles, 1.0, kMostTasks) / batches;
-  int64_t fewest_columns = 1;
-  if (t.pack_n) {  // what a task packs stays in the L2 cache
-    int64_t steps = t.block > 0 ? t.block * (s.k / s.outer_k) : s.k;
-    int64_t panel_bytes = steps * t.panel() * s.sum_bytes;
-    fewest_columns = ceilDiv(panels, std::max<int64_t>(1, machine.l2_bytes / 2 / panel_bytes));
-  }
-  // Cycles for an element that is packed, or else read again.
+// What a task packs stays in the L2 cache.
+int64_t fewestColumnTasks(const ContractSizes& s, const Machine& machine, const ContractTiling& t) {
+  if (!t.pack_n) return 1;
+  int64_t steps = t.block > 0 ? t.block * (s.k / s.outer_k) : s.k;
+  int64_t panel_bytes = steps * t.panel() * s.sum_bytes;
+  int64_t panels = s.n_side.lines * t.line_panels;
+  return ceilDiv(panels, std::max<int64_t>(1, machine.l2_bytes / 2 / panel_bytes));
+}
+
+// Cycles that a batch costs more for being cut in rows x columns tasks: what is packed, or else
+// read, again, and the lines of a large result that are written piece by piece.
+double cutCost(const ContractSizes& s, const Machine& machine, const ContractTiling& t, double rows,
+               double columns) {
+  constexpr double kBreak = 60;
+  auto all_rows = static_cast<double>(s.rows()), all_columns = static_cast<double>(s.columns());
+  auto k = static_cast<double>(s.k);
   bool turned = t.square || t.along_k;
   double n_again = turned ? 0.5 : t.pack_n || isFar(s.n_side) ? kPackCycles : 0.05;
   double m_again = t.pack_m ? kPackCycles : 0.05;
+  bool is_large = s.rows() * s.columns() * s.sum_bytes > machine.l2_bytes / 2;
+  double breaks = is_large ? kBreak * (columns - 1) * all_rows : 0;
+  return n_again * rows * all_columns * k + m_again * columns * all_rows * k + breaks;
+}
+
+// Enough tasks to share out, none below some microseconds.
+void chooseTasks(const ContractSizes& s, const Machine& machine, ContractTiling& t) {
+  constexpr double kTaskCycles = 3e4, kMostTasks = 16, kProcessors = 4;
+  int64_t tiles = s.m_side.lines * t.line_tiles, panels = s.n_side.lines * t.line_panels;
+  double cycles = allCycles(s, machine, t), batches = static_cast<double>(s.batches);
+  double all_wanted = std::clamp(cycles / kTaskCycles, 1.0, kMostTasks);
+  double wanted = all_wanted / batches;
+  int64_t fewest_columns = fewestColumnTasks(s, machine, t);
   double best = 1e300;
   int64_t most_columns = std::max(fewest_columns, static_cast<int64_t>(kMostTasks));
   for (int64_t columns = fewest_columns; columns <= std::min(panels, most_columns); ++columns) {
     int64_t most = static_cast<int64_t>(std::ceil(wanted / static_cast<double>(columns)));
     for (int64_t rows = 1; rows <= std::clamp<int64_t>(most, 1, tiles); ++rows) {
-      double again = n_again * static_cast<double>(rows * s.columns() * s.k) +
-                     m_again * static_cast<double>(columns * s.rows() * s.k);
-      double missing = std::max(0.0, wanted - static_cast<double>(rows * columns));
-      double cost = again + 0.1 * missing * cycles / (wanted * batches);
+      auto tasks = static_cast<double>(rows * columns);
+      double shared = cycles / std::min({tasks * batches, all_wanted, kProcessors});
+      double missing = std::max(0.0, wanted - tasks) * cycles / all_wanted;
+      double cut = cutCost(s, machine, t, static_cast<double>(rows), static_cast<double>(columns));
+      double cost = cut + shared + 0.1 * missing;
       if (cost >= best) continue;
       best = cost;
       t.row_tasks = rows;
