@@ -147,16 +147,16 @@ TEST(StablehloReader, NamesWhatItRefuses) {
     uint32_t name = p.w.attr(kBuiltin, varints({2, p.w.string("einsum")}));
     p.function_location = p.w.attr(kBuiltin, varints({11, file, 7, 3}));
     p.location = p.w.attr(kBuiltin, varints({14, name, p.location}));
-    p.add("einsum_v1", {0}, {p.f32x2});
+    p.add("uniform_quantize_v1", {0}, {p.f32x2});
     p.ret({1});
     expectError(p.finish({p.f32x2}), Code::unimplemented,
-                "stablehlo.einsum at einsum (model.py:7:3): this op on (tensor<2xf32>)");
+                "stablehlo.uniform_quantize at einsum (model.py:7:3): this op on (tensor<2xf32>)");
   }
   {
     ProgramWriter p;
-    p.add("einsum_v1", {0}, {p.f32x2}, {}, "", kStrange);
+    p.add("uniform_quantize_v1", {0}, {p.f32x2}, {}, "", kStrange);
     p.ret({1});
-    expectError(p.finish({p.f32x2}), Code::unimplemented, "strange.einsum_v1");
+    expectError(p.finish({p.f32x2}), Code::unimplemented, "strange.uniform_quantize_v1");
   }
   {
     ProgramWriter p;

@@ -5,6 +5,7 @@
 
 #include "compiler/eval/integers.h"
 #include "compiler/eval/sort.h"
+#include "compiler/ir/custom_call.h"
 #include "compiler/ir/op_use.h"
 
 namespace tercel::eval {
@@ -35,6 +36,10 @@ Result<Literals> evalCustomCall(Evaluation& evaluation, const Op& op, Operands o
   const std::string& target = op.symbol(AttrKey::call_target_name);
   if (std::ranges::find(kAnnotations, target) != std::end(kAnnotations))
     return evalIdentity(evaluation, op, operands);
+  if (target == ir::kShapeAssertion && op.results.empty()) {
+    TERCEL_TRY(ir::checkShapeAssertion(op, operands));
+    return Literals{};
+  }
   // JAX's mark that its operands must be computed.
   if (target == "dce_sink" && op.results.empty()) return Literals{};
   if (evaluation.options().custom_call) return evaluation.options().custom_call(op, operands);

@@ -2,6 +2,19 @@
 
 namespace tercel::ir {
 
+Status checkShapeAssertion(const Op& op, std::span<const Literal> operands) {
+  if (operands.empty()) return invalidArgument("a shape_assertion of nothing");
+  if (operands[0].number(0) != 0) return {};
+  std::string message = op.symbol(AttrKey::backend_config);
+  for (size_t i = 1; i < operands.size(); ++i) {
+    const std::string mark = cat('{', i - 1, '}');
+    const std::string number = cat(static_cast<int64_t>(operands[i].number(0)));
+    for (size_t at = 0; (at = message.find(mark, at)) != message.npos; at += number.size())
+      message.replace(at, mark.size(), number);
+  }
+  return invalidArgument(message.empty() ? "a shape assertion does not hold" : message);
+}
+
 Dims memoryOrder(const Dims& shown, std::span<const int64_t> layout) {
   Dims dims;
   for (size_t i = layout.size(); i-- > 0;) dims.push_back(shown[static_cast<size_t>(layout[i])]);

@@ -5,8 +5,15 @@
 #include <vector>
 
 #include "compiler/ir/module.h"
+#include "core/status.h"
 
 namespace tercel::ir {
+
+// JAX's claim about the shapes that symbols stood for: its first operand must be true. The others
+// are what "{0}", "{1}", ... in its backend_config, a message, stand for.
+inline constexpr std::string_view kShapeAssertion = "shape_assertion";
+// The error, where it does not hold; `operands` are known.
+Status checkShapeAssertion(const Op& op, std::span<const Literal> operands);
 
 // layout[0] is the dim that is innermost in memory, and so on: `shown` dims as they lie in memory,
 Dims memoryOrder(const Dims& shown, std::span<const int64_t> layout);

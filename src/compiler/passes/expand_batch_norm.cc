@@ -1,6 +1,6 @@
 #include "compiler/passes/expand_batch_norm.h"
 
-#include "compiler/passes/region_builder.h"
+#include "compiler/ir/region_builder.h"
 
 namespace tercel::passes {
 namespace {
@@ -43,7 +43,7 @@ class BatchNorm {
   Value multiply(Value x, Value y) { return binary(OpKind::multiply_, x, y); }
   Value number(Value like, double n) { return b_.splat(b_.shape(like), n); }
   Value spread(Value each) { return b_.broadcast(each, {wide_, shape_.dims}, {feature_}); }
-  Value sum(Value v) { return sumOver(b_, v, summed_); }
+  Value sum(Value v) { return ir::sumOver(b_, v, summed_); }
   Value mean(Value v) {
     Value total = sum(v);
     return binary(OpKind::divide_, total, number(total, static_cast<double>(count_)));

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <numeric>
 
-#include "compiler/passes/region_builder.h"
+#include "compiler/ir/region_builder.h"
 
 namespace tercel::passes {
 namespace {
@@ -104,38 +104,19 @@ class Matrices {
     return b_.select(behind, b_.splat(b_.shape(all), 1), all);
   }
 
-  // A row, or column, of each matrix.
-  static Value line(Builder& b, Value v, size_t dimension, Value i) {
-    Ints sizes(b.shape(v).dims.begin(), b.shape(v).dims.end());
-    sizes[dimension] = 1;
-    return b.build(OpKind::dynamic_slice_, at(b, v, dimension, i), {{AttrKey::slice_sizes, sizes}});
-  }
-  static Value setLine(Builder& b, Value v, size_t dimension, Value i, Value line) {
-    ir::Values operands = at(b, v, dimension, i);
-    ir::Values with{v, line};
-    for (size_t k = 1; k < operands.size(); ++k) with.push_back(operands[k]);
-    return b.build(OpKind::dynamic_update_slice_, with);
-  }
-  static ir::Values at(Builder& b, Value v, size_t dimension, Value i) {
-    Value zero = b.splat({DType::s32, {}}, 0);
-    ir::Values operands{v};
-    for (size_t d = 0; d < 3; ++d) operands.push_back(d == dimension ? i : zero);
-    return operands;
-  }
-
   Value solveByRows(Value lower, Value rhs, bool unit) {
     const int64_t n = rows(lower);
     Value strict = lowerTriangle(lower, "GT");
     Value start = b_.splat(b_.shape(rhs), 0);
-    return countedLoop(b_, n, start, [&](Builder& b, Value i, Value x) {
-      Value known = product(b, line(b, strict, 1, i), x);
-      Value row = b.binary(OpKind::subtract_, line(b, rhs, 1, i), known);
+    return ir::countedLoop(b_, n, start, [&](Builder& b, Value i, Value x) {
+      Value known = product(b, ir::lineOf(b, strict, 1, i), x);
+      Value row = b.binary(OpKind::subtract_, ir::lineOf(b, rhs, 1, i), known);
       if (!unit) {
-        Value pivot = line(b, line(b, lower, 1, i), 2, i);
+        Value pivot = ir::lineOf(b, ir::lineOf(b, lower, 1, i), 2, i);
         pivot = b.broadcast(pivot, b.shape(row), {0, 1, 2});
         row = b.binary(OpKind::divide_, row, pivot);
       }
-      return setLine(b, x, 1, i, row);
+      return ir::withLine(b, x, 1, i, row);
     });
   }
 
@@ -170,18 +151,18 @@ class Matrices {
     const int64_t n = rows(a);
     Value row = b_.iota({DType::s32, {batch(a), n, 1}}, 1);
     Value start = b_.splat(b_.shape(a), 0);
-    return countedLoop(b_, n, start, [&](Builder& b, Value i, Value lower) {
+    return ir::countedLoop(b_, n, start, [&](Builder& b, Value i, Value lower) {
       Matrices inner(b, dtype_);
-      Value known = product(b, lower, inner.adjoint(line(b, lower, 1, i)));
-      Value column = b.binary(OpKind::subtract_, line(b, a, 2, i), known);
-      Value pivot = line(b, column, 1, i);
+      Value known = product(b, lower, inner.adjoint(ir::lineOf(b, lower, 1, i)));
+      Value column = b.binary(OpKind::subtract_, ir::lineOf(b, a, 2, i), known);
+      Value pivot = ir::lineOf(b, column, 1, i);
       if (isComplex(dtype_)) pivot = b.convert(b.unary(OpKind::real_, pivot), dtype_);
       pivot = b.unary(OpKind::sqrt_, pivot);
       Value whole = b.broadcast(pivot, b.shape(column), {0, 1, 2});
       Value i_here = b.broadcast(i, b.shape(row), {});
       Value below = b.select(b.compare(row, i_here, "GT"), b.binary(OpKind::divide_, column, whole),
                              b.splat(b.shape(column), 0));
-      return setLine(b, lower, 2, i, b.select(b.compare(row, i_here, "EQ"), whole, below));
+      return ir::withLine(b, lower, 2, i, b.select(b.compare(row, i_here, "EQ"), whole, below));
     });
   }
 

@@ -55,6 +55,7 @@ class Planner {
   Status planSort(Scope& scope, const ir::Op& op);
   Status planFft(Scope& scope, const ir::Op& op);
   Status planCustomCall(Scope& scope, const ir::Op& op);
+  Status decideAssertion(const ir::Op& op) const;
   StorageId placeResult(Scope& scope, const ir::Op& op, ir::Value result);
   StorageId shareOperand(Scope& scope, const ir::Op& op, size_t o, ir::Value result);
 

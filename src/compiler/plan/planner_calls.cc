@@ -68,10 +68,22 @@ StorageId Planner::shareOperand(Scope& scope, const Op& op, size_t o, Value resu
   return to;
 }
 
+// Once shapes are known, what is claimed of them is a constant.
+Status Planner::decideAssertion(const Op& op) const {
+  std::vector<ir::Literal> operands;
+  for (Value v : op.operands) {
+    const Op* def = m_.def(v);
+    if (!def || def->kind != ir::OpKind::constant_) return unsupported(op);
+    operands.push_back(def->literal());
+  }
+  return ir::checkShapeAssertion(op, operands);
+}
+
 Status Planner::planCustomCall(Scope& scope, const Op& op) {
   const std::string& target = op.symbol(AttrKey::call_target_name);
   // JAX's mark that its operands must be computed: nothing to run.
   if (target == "dce_sink" && op.results.empty()) return Status();
+  if (target == ir::kShapeAssertion && op.results.empty()) return decideAssertion(op);
   if (can_call_ && !can_call_(target)) return unsupported(op);
   std::vector<StorageId> operands, results;
   for (Value v : op.operands) operands.push_back(storageOf(v));

@@ -98,6 +98,7 @@ Status ModuleBuilder::buildCustomCall(const WireOp& op, const OpRow& row, const 
   std::string_view target = textOf(wire_, attrNamed(row, attrs, "call_target_name")).value_or("");
   // JAX's wish that one op be scheduled before another.
   if (target == "control_dep") return bind(op.results, {});
+  if (isForeignCall(target)) return buildForeignCall(op, row, attrs, target, block);
   ir::Values operands = operandsOf(op);
   TERCEL_TRY(takeResults(op));
   TERCEL_TRY(spendValues(2 * (operands.size() + result_types_.size())));
@@ -148,8 +149,11 @@ Status ModuleBuilder::appendCall(const WireOp& op, const OpRow& row, const OpAtt
   return readAliases(attrNamed(row, attrs, "output_operand_aliases"), built);
 }
 
-// JAX and versions before 1.3.0 keep a typed call's attributes beside it.
+// JAX and versions before 1.3.0 keep a typed call's attributes beside it, and JAX a text.
 Status ModuleBuilder::readConfiguration(const WireOp& op, ir::Op& built) {
+  if (built.symbol(ir::AttrKey::call_target_name) == ir::kShapeAssertion)
+    return attrs_.convert({"error_message", AttrRule::text, ir::AttrKey::backend_config, {}},
+                          entryOf(wire_, op.attrs, "error_message"), built);
   uint32_t config = entryOf(wire_, op.attrs, "mhlo.backend_config");
   if (config == kNone || built.has(ir::AttrKey::backend_config)) return {};
   constexpr OpAttr kRule = {"mhlo.backend_config", AttrRule::dictionary,

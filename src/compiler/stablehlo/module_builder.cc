@@ -66,7 +66,6 @@ Status ModuleBuilder::buildPlain(const WireOp& op, const OpRow& row, const OpAtt
                                  Block& block) {
   ir::Values operands = operandsOf(op);
   if (isShardingCall(row, attrs)) return bind(op.results, operands);
-  if (isApproxTopK(row, attrs)) return buildApproxTopK(op, row, attrs, block);
   if (row.kind == ir::OpKind::custom_call_) return buildCustomCall(op, row, attrs, block);
   if (row.kind == ir::OpKind::call_)
     locations_.noteCall(textOf(wire_, attrNamed(row, attrs, "callee")).value_or(""), op.location);

@@ -13,6 +13,9 @@
 
 namespace tercel::stablehlo {
 
+// Whether calls of this name become ops of ours (foreign_calls.cc).
+bool isForeignCall(std::string_view target);
+
 class ModuleBuilder {
  public:
   ModuleBuilder(const WireModule& wire, size_t artifact_bytes);
@@ -59,9 +62,19 @@ class ModuleBuilder {
   Status readConfiguration(const WireOp& op, ir::Op& built);
   ir::Value turned(ir::Value value, Dims dims, ir::Ints permutation, Block& block);
 
-  // approx_top_k.cc
-  bool isApproxTopK(const OpRow& row, const OpAttrs& attrs) const;
-  Status buildApproxTopK(const WireOp& op, const OpRow& row, const OpAttrs& attrs, Block& block);
+  // foreign_calls.cc
+  Status buildForeignCall(const WireOp& op, const OpRow& row, const OpAttrs& attrs,
+                          std::string_view target, Block& block);
+  Status calledRegion(const OpRow& row, const OpAttrs& attrs, std::span<const ir::Type> args,
+                      std::span<const ir::Type> results, ir::RegionId* region);
+  Status buildFactorisation(const WireOp& op, const ir::Values& operands, Block& block);
+  Status buildReflectorProduct(const WireOp& op, const ir::Values& operands, Block& block);
+  Status buildApproxTopK(const WireOp& op, const OpRow& row, const OpAttrs& attrs,
+                         const ir::Values& operands, Block& block);
+  Status buildTopK(const WireOp& op, const ir::Values& operands, Block& block);
+  Status buildDynamicBits(const WireOp& op, const ir::Values& operands, Block& block);
+  Status buildDynamicWindow(const WireOp& op, const OpRow& row, const OpAttrs& attrs,
+                            const ir::Values& operands, Block& block);
 
   // op_forms.cc
   Status buildForm(const WireOp& op, const OpRow& row, const OpAttrs& attrs, Block& block);
@@ -76,6 +89,9 @@ class ModuleBuilder {
   // dynamic_forms.cc
   Status buildDynamic(const WireOp& op, const OpRow& row, const OpAttrs& attrs, Block& block);
   Status giveAttribute(ir::Op& built, ir::Value from, std::string_view name) const;
+  // einsum_form.cc
+  Status buildEinsum(const WireOp& op, const OpRow& row, const OpAttrs& attrs, Block& block);
+  Status buildIndexSelect(const WireOp& op, const OpRow& row, const OpAttrs& attrs, Block& block);
   // random_form.cc
   Status buildRandom(const WireOp& op, const OpRow& row, const OpAttrs& attrs, Block& block);
 

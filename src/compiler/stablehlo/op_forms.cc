@@ -14,6 +14,8 @@ Status ModuleBuilder::buildForm(const WireOp& op, const OpRow& row, const OpAttr
     case OpForm::dot: return buildDot(op, row, attrs, block);
     case OpForm::dynamic: return buildDynamic(op, row, attrs, block);
     case OpForm::dropped: return bind(op.results, {});
+    case OpForm::einsum: return buildEinsum(op, row, attrs, block);
+    case OpForm::index_select: return buildIndexSelect(op, row, attrs, block);
     case OpForm::inlined:
       TERCEL_TRY(requireOneDevice());
       return buildInlined(op, block);

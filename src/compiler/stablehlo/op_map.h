@@ -16,7 +16,9 @@ enum class OpForm : uint8_t {
   dot,            // dot_general
   dropped,        // nothing
   dynamic,        // the same op, of constants
+  einsum,         // sums, a dot_general, a transpose
   function,       // a Function
+  index_select,   // gather
   inlined,        // the ops of its region
   one_device,     // its operands, on one device
   random,         // random bits made numbers

@@ -1,16 +1,20 @@
-// Ops with regions, for expansions that build what does not lie in a module yet.
+// Ops with regions and with places that are computed, for expansions of algorithms.
 #pragma once
 #include "compiler/ir/builder.h"
 
-namespace tercel::passes {
+namespace tercel::ir {
 
 // The sum over some dimensions.
-ir::Value sumOver(ir::Builder& b, ir::Value v, ir::Ints dimensions);
+Value sumOver(Builder& b, Value v, Ints dimensions);
+
+// What stands at i, an s32, of one dimension, which the result keeps with size 1.
+Value lineOf(Builder& b, Value v, size_t dimension, Value i);
+// v with that line replaced.
+Value withLine(Builder& b, Value v, size_t dimension, Value i, Value line);
 
 // state = body(inside, i, state) for i, an s32, from 0 to `trips`; it may use the values around.
 template <class Body>
-ir::Value countedLoop(ir::Builder& b, int64_t trips, ir::Value state, Body&& body) {
-  using namespace ir;
+Value countedLoop(Builder& b, int64_t trips, Value state, Body&& body) {
   Module& m = b.module();
   const Type index{Shape{DType::s32, {}}}, carried = m.type(state);
   const RegionId condition = m.addRegion(), turn = m.addRegion();
@@ -30,4 +34,4 @@ ir::Value countedLoop(ir::Builder& b, int64_t trips, ir::Value state, Body&& bod
   return m.op(loop).result(1);
 }
 
-}  // namespace tercel::passes
+}  // namespace tercel::ir

@@ -1,0 +1,214 @@
+// Custom calls that JAX writes for other platforms, or where shapes were unknown, as ops of ours.
+#include <algorithm>
+
+#include "compiler/ir/builder.h"
+#include "compiler/ir/text.h"
+#include "compiler/stablehlo/module_builder.h"
+#include "compiler/stablehlo/reflectors.h"
+#include "compiler/stablehlo/wire_access.h"
+
+namespace tercel::stablehlo {
+namespace {
+
+using ir::AttrKey;
+using ir::Builder;
+using ir::OpKind;
+using ir::Value;
+using ir::Values;
+
+Status wrong(std::string_view target) { return invalidArgument("a wrong custom call to ", target); }
+
+bool isMatrix(const ir::Type& type) {
+  return !type.is_token && type.shape.rank() >= 2 &&
+         (isFloat(type.shape.dtype) || isComplex(type.shape.dtype)) && !isSmall(type.shape.dtype);
+}
+
+// [..., min(m, n)] of matrices [..., m, n]: as many as there are reflectors.
+bool isTaus(const ir::Type& matrix, const ir::Type& type) {
+  Dims dims(matrix.shape.dims.begin(), matrix.shape.dims.end() - 2);
+  const int64_t m = matrix.shape.dims[dims.size()], n = matrix.shape.dims[dims.size() + 1];
+  dims.push_back(type.is_token || type.shape.rank() == 0 ? -1 : type.shape.dims.back());
+  return type == ir::Type{Shape{matrix.shape.dtype, dims}, false} &&
+         dims.back() <= std::min(m, n);
+}
+
+Value zeros(Builder& b, const ir::Type& type) { return b.splat(type.shape, 0); }
+
+// The first of each line, in the order that `comparator` makes of two elements of each operand.
+Values firstSorted(Builder& b, Values operands, int64_t dimension, ir::RegionId comparator,
+                   const std::vector<ir::Type>& results) {
+  std::vector<ir::Type> types;
+  for (Value v : operands) types.push_back(b.module().type(v));
+  const ir::OpId sort =
+      b.append(OpKind::sort_, std::move(operands), types,
+               {{AttrKey::dimension, dimension}, {AttrKey::is_stable, true}});
+  b.module().op(sort).regions = {comparator};
+  const Values sorted = b.module().op(sort).results;
+  Values first;
+  for (size_t i = 0; i < sorted.size(); ++i) {
+    const Dims& dims = results[i].shape.dims;
+    first.push_back(b.slice(sorted[i], ir::Ints(dims.size(), 0), {dims.begin(), dims.end()},
+                            ir::Ints(dims.size(), 1)));
+  }
+  return first;
+}
+
+// Whether `result` is `operand` but for one shorter dimension.
+bool isShortened(const ir::Type& operand, const ir::Type& result, int64_t dimension) {
+  ir::Type expected = operand;
+  if (operand.is_token || result.is_token || dimension < 0 || dimension >= operand.shape.rank() ||
+      result.shape.rank() != operand.shape.rank())
+    return false;
+  const auto d = static_cast<size_t>(dimension);
+  expected.shape.dims[d] = result.shape.dims[d];
+  return expected == result && result.shape.dims[d] <= operand.shape.dims[d];
+}
+
+}  // namespace
+
+// A region that calls a function: what custom calls name as their computations.
+Status ModuleBuilder::calledRegion(const OpRow& row, const OpAttrs& attrs,
+                                   std::span<const ir::Type> args,
+                                   std::span<const ir::Type> results, ir::RegionId* region) {
+  std::span<const uint32_t> names;
+  if (uint32_t list = attrNamed(row, attrs, "called_computations"); list != kNone)
+    if (auto items = listOf(wire_, list)) names = *items;
+  std::string name;
+  if (names.size() == 1) TERCEL_TRY(readText(names[0], name));
+  if (name.empty()) return invalidArgument("a custom call that names no computation");
+  TERCEL_TRY(spendValues(args.size() + results.size()));
+  *region = module_.addRegion();
+  Values values;
+  for (const ir::Type& type : args) values.push_back(module_.addArg(*region, type));
+  const ir::OpId call = Builder(module_, *region)
+                            .append(OpKind::call_, std::move(values), results,
+                                    {{AttrKey::callee, std::move(name)}});
+  module_.region(*region).results = module_.op(call).results;
+  return {};
+}
+
+Status ModuleBuilder::buildFactorisation(const WireOp& op, const Values& operands, Block& block) {
+  if (operands.size() != 1 || result_types_.size() != 2) return wrong("Qr");
+  const ir::Type type = module_.type(operands[0]);
+  if (!isMatrix(type) || result_types_[0] != type || !isTaus(type, result_types_[1]))
+    return wrong("Qr");
+  Builder b(module_, block.region);
+  if (type.shape.elements() > 0) return bind(op.results, factorise(b, operands[0]));
+  return bind(op.results, {operands[0], zeros(b, result_types_[1])});
+}
+
+Status ModuleBuilder::buildReflectorProduct(const WireOp& op, const Values& operands,
+                                            Block& block) {
+  constexpr std::string_view kTarget = "ProductOfElementaryHouseholderReflectors";
+  if (operands.size() != 2 || result_types_.size() != 1) return wrong(kTarget);
+  const ir::Type type = module_.type(operands[0]);
+  if (!isMatrix(type) || result_types_[0] != type || !isTaus(type, module_.type(operands[1])))
+    return wrong(kTarget);
+  if (type.shape.elements() == 0) return bind(op.results, {operands[0]});
+  Builder b(module_, block.region);
+  return bind(op.results, {multiplyReflectors(b, operands[0], operands[1])});
+}
+
+// Arrays and as many initial values; the shapes of the results, or how many are wanted, may follow.
+Status ModuleBuilder::buildApproxTopK(const WireOp& op, const OpRow& row, const OpAttrs& attrs,
+                                      const Values& operands, Block& block) {
+  const size_t count = result_types_.size();
+  uint32_t config = entryOf(wire_, op.attrs, "mhlo.backend_config");
+  if (config == kNone) config = attrNamed(row, attrs, "backend_config");
+  const uint32_t entry = config == kNone ? kNone : entryOf(wire_, config, "reduction_dim");
+  if (count == 0 || operands.size() < 2 * count || entry == kNone) return wrong("ApproxTopK");
+  int64_t dimension = integerOf(wire_, entry).value_or(-1);
+  Values arrays;
+  std::vector<ir::Type> scalars;
+  for (size_t i = 0; i < count; ++i) {
+    const ir::Type type = module_.type(operands[i]);
+    if (dimension < 0) dimension += type.shape.rank();
+    if (!isShortened(type, result_types_[i], dimension)) return wrong("ApproxTopK");
+    arrays.push_back(operands[i]);
+    scalars.insert(scalars.end(), 2, ir::Type{Shape{type.shape.dtype, {}}, false});
+  }
+  const ir::Type pred{Shape{DType::pred, {}}, false};
+  ir::RegionId comparator;
+  TERCEL_TRY(calledRegion(row, attrs, scalars, {&pred, 1}, &comparator));
+  Builder b(module_, block.region);
+  return bind(op.results, firstSorted(b, std::move(arrays), dimension, comparator, result_types_));
+}
+
+// The largest of each row and where they stand, as chlo.top_k.
+Status ModuleBuilder::buildTopK(const WireOp& op, const Values& operands, Block& block) {
+  if (operands.empty() || result_types_.size() != 2) return wrong("stablehlo.dynamic_top_k");
+  const ir::Type type = module_.type(operands[0]);
+  const ir::Type places{Shape{DType::s32, type.shape.dims}, false};
+  const int64_t last = type.shape.rank() - 1;
+  if (!isShortened(type, result_types_[0], last) || !isShortened(places, result_types_[1], last))
+    return wrong("stablehlo.dynamic_top_k");
+  const ir::RegionId comparator = module_.addRegion();
+  const ir::Type scalar{Shape{type.shape.dtype, {}}, false}, place{Shape{DType::s32, {}}, false};
+  const Value x = module_.addArg(comparator, scalar), y = module_.addArg(comparator, scalar);
+  module_.addArg(comparator, place);
+  module_.addArg(comparator, place);
+  Builder inner(module_, comparator), b(module_, block.region);
+  std::string_view order = isFloat(type.shape.dtype) ? "TOTALORDER" : "";
+  module_.region(comparator).results = {inner.compare(x, y, "GT", order)};
+  Values arrays{operands[0], b.iota(places.shape, last)};
+  return bind(op.results, firstSorted(b, std::move(arrays), last, comparator, result_types_));
+}
+
+Status ModuleBuilder::buildDynamicBits(const WireOp& op, const Values& operands, Block& block) {
+  uint32_t algorithm = entryOf(wire_, op.attrs, "rng_algorithm");
+  if (operands.empty() || result_types_.size() != 2 || algorithm == kNone)
+    return wrong("stablehlo.dynamic_rng_bit_generator");
+  const std::string name(spellingOf(wire_.attrs[algorithm]));
+  const ir::OpId id = Builder(module_, block.region)
+                          .append(OpKind::rng_bit_generator_, {operands[0]}, result_types_,
+                                  {{AttrKey::rng_algorithm, name}});
+  return bind(op.results, module_.op(id).results);
+}
+
+// Arrays, as many initial values, and five lists that the op has as attributes.
+Status ModuleBuilder::buildDynamicWindow(const WireOp& op, const OpRow& row, const OpAttrs& attrs,
+                                         const Values& operands, Block& block) {
+  constexpr std::string_view kLists[] = {"window_dimensions", "window_strides", "base_dilations",
+                                         "window_dilations", "padding"};
+  const size_t count = result_types_.size();
+  if (operands.size() < 2 * count + std::size(kLists))
+    return wrong("stablehlo.dynamic_reduce_window");
+  Values own(std::span<const Value>(operands).first(2 * count));
+  std::vector<ir::Type> scalars;
+  for (size_t i = count; i < 2 * count; ++i) scalars.push_back(module_.type(operands[i]));
+  std::vector<ir::Type> args = scalars;
+  args.insert(args.end(), scalars.begin(), scalars.end());
+  ir::RegionId body;
+  TERCEL_TRY(calledRegion(row, attrs, args, scalars, &body));
+  const ir::OpId id = Builder(module_, block.region)
+                          .append(OpKind::reduce_window_, std::move(own), result_types_);
+  module_.op(id).regions = {body};
+  for (size_t i = 0; i < std::size(kLists); ++i)
+    TERCEL_TRY(giveAttribute(module_.op(id), operands[2 * count + i], kLists[i]));
+  return bind(op.results, module_.op(id).results);
+}
+
+Status ModuleBuilder::buildForeignCall(const WireOp& op, const OpRow& row, const OpAttrs& attrs,
+                                       std::string_view target, Block& block) {
+  const Values operands = operandsOf(op);
+  TERCEL_TRY(takeResults(op));
+  TERCEL_TRY(spendValues(operands.size() + result_types_.size()));
+  if (target == "Qr") return buildFactorisation(op, operands, block);
+  if (target == "ApproxTopK" || target == "stablehlo.dynamic_approx_top_k")
+    return buildApproxTopK(op, row, attrs, operands, block);
+  if (target == "stablehlo.dynamic_top_k") return buildTopK(op, operands, block);
+  if (target == "stablehlo.dynamic_rng_bit_generator") return buildDynamicBits(op, operands, block);
+  if (target == "stablehlo.dynamic_reduce_window")
+    return buildDynamicWindow(op, row, attrs, operands, block);
+  return buildReflectorProduct(op, operands, block);
+}
+
+bool isForeignCall(std::string_view target) {
+  constexpr std::string_view kTargets[] = {
+      "ApproxTopK", "ProductOfElementaryHouseholderReflectors", "Qr",
+      "stablehlo.dynamic_approx_top_k", "stablehlo.dynamic_reduce_window",
+      "stablehlo.dynamic_rng_bit_generator", "stablehlo.dynamic_top_k"};
+  return std::ranges::find(kTargets, target) != std::end(kTargets);
+}
+
+}  // namespace tercel::stablehlo
