@@ -5,6 +5,7 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 from jax import lax
+from stablehlo_text import function, run
 
 SIGNED = ["int8", "int16", "int32", "int64"]
 UNSIGNED = ["uint8", "uint16", "uint32", "uint64"]
@@ -134,3 +135,83 @@ def test_complex_square_roots(agree):
     # JAX makes them of real ones: without NumPy's answers at infinity, but alike everywhere.
     x = np.array(COMPLEX, np.complex64)
     agree(lambda v: (jnp.sqrt(v).real, jnp.sqrt(v).imag), x)
+
+
+@pytest.mark.parametrize("dtype", SIGNED + UNSIGNED)
+def test_quotients_are_exact(tercel, rng, x64, dtype):
+    info = np.iinfo(dtype)
+    bits = rng.integers(0, info.bits, 600)
+    x, y = (rng.integers(info.min, info.max, 600, dtype, endpoint=True) >> bits.astype(dtype)
+            for _ in range(2))
+    few = np.unique(np.array([1, 2, 3, 7, 1 << info.bits // 2, info.max // 3, info.max], dtype))
+    tops = np.concatenate([few * k for k in few] + [x])  # multiples, and what lies beside them
+    x = np.concatenate([x, tops, tops - 1, tops + 1]).astype(dtype)
+    y = np.resize(np.concatenate([y, few, few - 1]), x.shape).astype(dtype)
+    y[y == 0] = 1
+    if info.min:
+        y[(x == info.min) & (y == -1)] = 1
+    quotient, rest = on(tercel, lambda a, b: (lax.div(a, b), lax.rem(a, b)), x, y)
+    for i in range(x.size):
+        a, b = int(x[i]), int(y[i])
+        wanted = abs(a) // abs(b) * (1 if (a < 0) == (b < 0) else -1)
+        assert (int(quotient[i]), int(rest[i])) == (wanted, a - wanted * b), (a, b)
+
+
+@pytest.mark.parametrize("dtype", SIGNED + UNSIGNED)
+def test_powers_of_integers(tercel, rng, x64, dtype):
+    info = np.iinfo(dtype)
+    x = rng.integers(max(info.min, -6), 7, 300).astype(dtype)
+    y = rng.integers(max(info.min, -3), 80, 300).astype(dtype)
+    tensor = f"tensor<300x{'' if info.min else 'u'}i{info.bits}>"
+    got, = run(tercel, function(f"%2 = stablehlo.power %0, %1 : {tensor}\nreturn %2 : {tensor}",
+                                [tensor, tensor], [tensor]), x, y)
+    for i in range(x.size):
+        a, n = int(x[i]), int(y[i])
+        wanted = {1: 1, -1: 1 if n % 2 == 0 else -1}.get(a, 0) if n < 0 else a ** n
+        assert int(got[i]) == int(np.array(wanted & ((1 << info.bits) - 1)).astype(
+            f"uint{info.bits}").view(dtype)), (a, n)
+
+
+@pytest.mark.parametrize("dtype", FLOATS)
+def test_extrema_of_zeros(tercel, cpu, x64, dtype):
+    x = np.tile(np.array([0.0, -0.0, 0.0, -0.0], jnp.dtype(dtype)), 10)
+    y = np.tile(np.array([-0.0, 0.0, 0.0, -0.0], jnp.dtype(dtype)), 10)
+    plus, minus = jnp.dtype(dtype).type(0.0), jnp.dtype(dtype).type(-0.0)
+
+    def extrema(x, y):
+        values = (lax.max(x, y), lax.min(x, y), lax.max(x, plus), lax.max(plus, x),
+                  lax.max(x, minus), lax.min(x, plus), lax.min(minus, x), lax.clamp(y, x, y),
+                  jnp.max(x), jnp.min(x), jnp.max(x.reshape(10, 4), 0), jnp.min(x.reshape(10, 4), 1))
+        return jax.tree.map(jnp.signbit, values)
+
+    for got, wanted in zip(on(tercel, extrema, x, y), on(cpu, extrema, x, y)):
+        np.testing.assert_array_equal(got, wanted)
+
+
+@pytest.mark.parametrize("dtype", ["float16", "bfloat16"])
+def test_conversions_round_once(tercel, rng, x64, dtype):
+    narrow = jnp.dtype(dtype)
+    digits = 8 if dtype == "bfloat16" else 11
+    mantissa = rng.integers(1 << (digits - 1), 1 << digits, 400)
+    halves = (2 * mantissa + 1).astype(np.float64)  # half-way between neighbours
+    for exponent in (-133 - digits, -140, -127, -26, -15, -3, 0, 4):
+        middle = np.ldexp(halves, exponent)
+        for x in (middle, np.nextafter(middle, 0), np.nextafter(middle, np.inf), -middle):
+            got = on(tercel, lambda v: v.astype(dtype), x)
+            np.testing.assert_array_equal(got.astype(np.float64), rounded(x, narrow))
+    for source in ("int32", "uint32", "int64"):
+        shift = min(np.iinfo(source).bits, 53) - digits - 3
+        base = (2 * mantissa + 1).astype(source) << np.array(shift, source)
+        for x in (base, base - 1, base + 1, base >> np.array(shift, source)):
+            got = on(tercel, lambda v: v.astype(dtype), x)
+            np.testing.assert_array_equal(got.astype(np.float64), rounded(x.astype(float), narrow))
+
+
+def rounded(x, narrow):
+    """To the nearest number of a narrow type, ties to the even one, by NumPy's arithmetic alone."""
+    info = jnp.finfo(narrow)
+    lowest = int(np.log2(float(info.tiny)))
+    _, exponent = np.frexp(x)
+    unit = np.maximum(exponent - 1, lowest) - info.nmant
+    near = np.ldexp(np.rint(np.ldexp(x, -unit)), unit)
+    return np.where(np.abs(near) > float(info.max), np.copysign(np.inf, x), near)

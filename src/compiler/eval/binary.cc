@@ -37,7 +37,9 @@ Function2<R> basicFunction(OpKind kind) {
     case OpKind::maximum_: return [](R a, R b) { return maximumOf(a, b); };
     case OpKind::minimum_: return [](R a, R b) { return minimumOf(a, b); };
     case OpKind::multiply_: return [](R a, R b) { return a * b; };
-    case OpKind::remainder_: return [](R a, R b) { return std::fmod(a, b); };
+    // Its sign is that of the first, also where there is no number.
+    case OpKind::remainder_:
+      return [](R a, R b) { return std::isnan(b) ? b : std::copysign(std::fmod(a, b), a); };
     case OpKind::subtract_: return [](R a, R b) { return a - b; };
     default: return nullptr;
   }

@@ -128,10 +128,15 @@ Value decodeSmallFloat(Builder& b, Value byte, DType from) {
   Value word = b.convert(byte, DType::u32);
   Value magnitude = f32.with(OpKind::and_, word, (1u << sign_at) - 1);
   Value sign = f32.shiftLeft(f32.shiftRight(word, sign_at), 31);
-  // Scaling moves the exponent's bias, subnormals included.
+  // The exponent's bias, and for subnormals, whose bits count the units of a number that is normal
+  // here, that number less what its leading bit adds. (Scaling would do for both, but machines are
+  // slow where numbers of f32 are subnormal.)
   Value placed = f32.shiftLeft(magnitude, shift);
-  Value scale = b.splat({DType::f32, b.shape(byte).dims}, std::ldexp(1.0, 127 - format.bias));
-  Value bits = f32.bits(b.binary(OpKind::multiply_, f32.number(placed), scale));
+  Value normal = f32.with(OpKind::add_, placed, uint64_t(127 - format.bias) << 23);
+  const double lead = std::ldexp(1.0, 1 - format.bias);
+  Value above = f32.number(f32.with(OpKind::add_, placed, f32.of(lead)));
+  Value tiny = f32.bits(b.binary(OpKind::subtract_, above, b.splat(b.shape(above), lead)));
+  Value bits = b.select(f32.is(placed, "LT", 1u << 23), tiny, normal);
   if (format.ends == Ends::ieee) {
     const uint64_t infinity = ((1u << format.exponent) - 1) << format.mantissa;
     Value special = f32.with(OpKind::or_, placed, f32.infinity());

@@ -1,5 +1,6 @@
 #include "compiler/kernel/elem.h"
 
+#include <array>
 #include <bit>
 #include <cmath>
 #include <cstring>
@@ -17,8 +18,8 @@ uint64_t elementBits(const ir::Literal& literal, int64_t index, size_t size, siz
   return bits;
 }
 
-// To f16 or bf16 from f64, by way of f32 rounded to odd (see core/dtype.cc).
-V doubleToFloatRoundedToOdd(Builder& b, V x) {
+// f64 as f32, rounded to odd: f16 or bf16 from there is rounded once (see core/dtype.cc).
+V roundedToOdd(Builder& b, V x) {
   V nearest = b.cast(Opcode::fptrunc, x, Scalar::f32);
   V back = b.cast(Opcode::fpext, nearest, Scalar::f64);
   V bits = b.cast(Opcode::bitcast, nearest, Scalar::i32);
@@ -34,11 +35,33 @@ V doubleToFloatRoundedToOdd(Builder& b, V x) {
   return b.cast(Opcode::bitcast, b.select(keep, bits, odd), Scalar::f32);
 }
 
+// The same by cutting bits; where f32 has no normal numbers, which matters to bf16, it has fewer.
+V doubleToOddFloat(Builder& b, V x, DType to) {
+  constexpr int kCut = 52 - 23;
+  V bits = b.cast(Opcode::bitcast, x, Scalar::i64);
+  const Type type = b.type(bits);
+  V rest = b.binary(Opcode::and_, bits, b.integer(type, (int64_t{1} << kCut) - 1));
+  V kept = b.binary(Opcode::xor_, bits, rest);
+  V odd = b.binary(Opcode::or_, kept, b.integer(type, int64_t{1} << kCut));
+  V exact = b.compare(Opcode::icmp, Predicate::eq, rest, b.integer(type, 0));
+  V cut = b.cast(Opcode::bitcast, b.select(exact, kept, odd), Scalar::f64);
+  V number = b.cast(Opcode::fptrunc, cut, Scalar::f32);
+  if (to != DType::bf16) return number;
+  V size = b.unary(Opcode::fabs, x);
+  V tiny = b.compare(Opcode::fcmp, Predicate::olt, size, b.number(b.type(x), 0x1p-126));
+  V some = b.compare(Opcode::fcmp, Predicate::one, x, b.number(b.type(x), 0));
+  const Type types[] = {b.type(number), b.type(x)};
+  const FunctionId function =
+      b.function(cat("round_to_odd.", toString(b.type(x))), types,
+                 [&](std::span<const V> v) { return roundedToOdd(b, v[1]); });
+  return b.rarely(b.any(b.binary(Opcode::and_, tiny, some)), function, std::array{number, x});
+}
+
 V floatToFloat(Builder& b, V x, DType to) {
   Scalar from = b.type(x).scalar;
   Scalar want = computedScalar(to);
   if (from == Scalar::f64 && (to == DType::f16 || to == DType::bf16))
-    return roundTo(b, doubleToFloatRoundedToOdd(b, x), to);
+    return roundTo(b, doubleToOddFloat(b, x, to), to);
   if (from == want) return roundTo(b, x, to);
   return b.cast(from == Scalar::f64 ? Opcode::fptrunc : Opcode::fpext, x, want);
 }
@@ -75,11 +98,28 @@ V intToInt(Builder& b, V x, DType from, DType to) {
   return b.cast(isSigned(from) ? Opcode::sext : Opcode::zext, x, want);
 }
 
+// An integer of 32 bits that f32 holds, and that f16 and bf16 round as they do x: of the lowest bits
+// of a large one it matters only whether there are any.
+V withFewBits(Builder& b, V x, DType from) {
+  constexpr int kExact = 24;
+  const Type type = b.type(x);
+  const bool is_signed = isSigned(from);
+  const int cut = is_signed ? 31 - kExact : 32 - kExact;
+  V low = b.binary(Opcode::and_, x, b.integer(type, (int64_t{1} << cut) - 1));
+  V some = b.compare(Opcode::icmp, Predicate::ne, low, b.integer(type, 0));
+  V kept = b.binary(Opcode::xor_, x, low);
+  V large = b.select(some, b.binary(Opcode::or_, kept, b.integer(type, int64_t{1} << cut)), kept);
+  V above = is_signed ? b.iadd(x, b.integer(type, int64_t{1} << kExact)) : x;
+  V bound = b.integer(type, int64_t{1} << (is_signed ? kExact + 1 : kExact));
+  return b.select(b.compare(Opcode::icmp, Predicate::ult, above, bound), x, large);
+}
+
 V intToFloat(Builder& b, V x, DType from, DType to) {
   Opcode op = isSigned(from) ? Opcode::sitofp : Opcode::uitofp;
   bool narrow = to == DType::f16 || to == DType::bf16;
   if (!narrow) return b.cast(op, x, computedScalar(to));
   if (byteSize(from) <= 2) return roundTo(b, b.cast(op, x, Scalar::f32), to);
+  if (byteSize(from) == 4) return roundTo(b, b.cast(op, withFewBits(b, x, from), Scalar::f32), to);
   return floatToFloat(b, b.cast(op, x, Scalar::f64), to);
 }
 
@@ -165,8 +205,12 @@ Elem elemConvert(Builder& b, const Elem& x, DType from, DType to) {
   return {realToReal(b, x.re, realPart(from), to), {}};
 }
 
-Elem elemFromIndex(Builder& b, V index, DType dtype) {
-  return elemConvert(b, {index, {}}, DType::s64, dtype);
+Elem elemFromIndex(Builder& b, V index, DType dtype, int64_t bound) {
+  constexpr int64_t kExact = int64_t{1} << 24;
+  if (!isFloat(dtype) || bound > kExact) return elemConvert(b, {index, {}}, DType::s64, dtype);
+  // Every one is a number of f32.
+  V number = b.cast(Opcode::sitofp, b.cast(Opcode::itrunc, index, Scalar::i32), Scalar::f32);
+  return {floatToFloat(b, number, dtype), {}};
 }
 
 V elemToIndex(Builder& b, const Elem& x, DType dtype) {

@@ -1,5 +1,7 @@
+#include <array>
 #include <bit>
 #include <cmath>
+#include <utility>
 
 #include "compiler/kernel/elem.h"
 #include "compiler/kernel/elem_math.h"
@@ -52,6 +54,25 @@ V emitCompare(Builder& b, const ir::Op& op, DType in, V x, V y) {
   return {};
 }
 
+// NaN where either is NaN; of zeros, +0 is the larger. The instruction gives its second operand where
+// both are equal or one is NaN.
+V emitFloatExtremum(Builder& b, bool maximum, V x, V y) {
+  const Opcode op = maximum ? Opcode::fmax : Opcode::fmin;
+  if (b.isConstant(x)) std::swap(x, y);
+  const Scalar word = b.type(y).scalar == Scalar::f64 ? Scalar::i64 : Scalar::i32;
+  const uint64_t sign = uint64_t{1} << (bitWidth(word) - 1);
+  const uint64_t infinity = word == Scalar::i64 ? uint64_t{0x7ff} << 52 : uint64_t{0xff} << 23;
+  if (uint64_t bits; b.isConstant(y, &bits) && (bits & (sign - 1)) <= infinity) {
+    const bool wins_ties = bits == (maximum ? 0 : sign);
+    return wins_ties ? b.select(isNan(b, x), x, b.binary(op, x, y)) : b.binary(op, y, x);
+  }
+  V one = b.cast(Opcode::bitcast, b.binary(op, x, y), word);
+  V other = b.cast(Opcode::bitcast, b.binary(op, y, x), word);
+  V both = b.binary(maximum ? Opcode::and_ : Opcode::or_, one, other);
+  V picked = b.cast(Opcode::bitcast, both, b.type(y).scalar);
+  return b.select(b.compare(Opcode::fcmp, Predicate::uno, x, y), b.fadd(x, y), picked);
+}
+
 V emitExtremum(Builder& b, bool maximum, DType in, V x, V y) {
   if (isPred(in)) return b.binary(maximum ? Opcode::or_ : Opcode::and_, x, y);
   if (!isFloat(in)) {
@@ -59,8 +80,7 @@ V emitExtremum(Builder& b, bool maximum, DType in, V x, V y) {
                              : (maximum ? Opcode::umax : Opcode::umin);
     return b.binary(op, x, y);
   }
-  V picked = b.binary(maximum ? Opcode::fmax : Opcode::fmin, x, y);  // y where either is NaN
-  return b.select(isNan(b, x), x, picked);
+  return emitFloatExtremum(b, maximum, x, y);
 }
 
 V emitShift(Builder& b, OpKind kind, V x, V amount) {
@@ -73,6 +93,36 @@ V emitShift(Builder& b, OpKind kind, V x, V amount) {
   if (kind == OpKind::shift_right_arithmetic_) return b.binary(Opcode::ashr, x, safe);
   Opcode op = kind == OpKind::shift_left_ ? Opcode::shl : Opcode::lshr;
   return b.select(in_range, b.binary(op, x, safe), intZero(b, x));
+}
+
+// Machines divide no vectors of integers. The quotient of floats, cut, is that of integers where
+// their mantissa holds both: a quotient that is no integer then differs from one by more than half
+// an ulp. y is not zero, and x / y fits.
+V divideLanes(Builder& b, bool is_signed, V x, V y) {
+  const Type type = b.type(x);
+  const int width = bitWidth(type.scalar);
+  const Scalar real = width <= 16 ? Scalar::f32 : Scalar::f64;
+  const Scalar whole = width <= 16 ? Scalar::i32 : type.scalar;
+  auto quotient = [&](V n, V d) {
+    Opcode in = is_signed ? Opcode::sitofp : Opcode::uitofp;
+    V cut = b.binary(Opcode::fdiv, b.cast(in, n, real), b.cast(in, d, real));
+    cut = b.cast(is_signed ? Opcode::fptosi : Opcode::fptoui, cut, whole);
+    return whole == type.scalar ? cut : b.cast(Opcode::itrunc, cut, type.scalar);
+  };
+  if (width < 64) return quotient(x, y);
+  // 2^52 added, to a signed one, is below 2^53.
+  auto isLarge = [&](V v) {
+    V above = is_signed ? b.iadd(v, b.constant(type, uint64_t{1} << 52)) : v;
+    return b.compare(Opcode::icmp, Predicate::uge, above, b.constant(type, uint64_t{1} << 53));
+  };
+  V large = b.any(b.binary(Opcode::or_, isLarge(x), isLarge(y)));
+  const Type types[] = {type, type, type};
+  const FunctionId divide = b.function(
+      cat(is_signed ? "divide_signed." : "divide_unsigned.", toString(type)), types,
+      [&](std::span<const V> v) {
+        return b.binary(is_signed ? Opcode::sdiv : Opcode::udiv, v[1], v[2]);
+      });
+  return b.rarely(large, divide, std::array{quotient(x, y), x, y});
 }
 
 // Division by zero gives all ones, remainder by zero the dividend, MIN / -1 = MIN, MIN % -1 = 0.
@@ -88,9 +138,15 @@ V emitIntDivide(Builder& b, OpKind kind, DType in, V x, V y) {
     unsafe = b.binary(Opcode::or_, zero, overflow);
   }
   V safe = b.select(unsafe, b.integer(type, 1), y);
-  Opcode op = isSigned(in) ? (divide ? Opcode::sdiv : Opcode::srem)
-                           : (divide ? Opcode::udiv : Opcode::urem);
-  V result = b.binary(op, x, safe);
+  V result;
+  if (type.isVector()) {
+    result = divideLanes(b, isSigned(in), b.widen(x, type.lanes), b.widen(safe, type.lanes));
+    if (!divide) result = b.isub(x, b.imul(result, safe));
+  } else {
+    Opcode op = isSigned(in) ? (divide ? Opcode::sdiv : Opcode::srem)
+                             : (divide ? Opcode::udiv : Opcode::urem);
+    result = b.binary(op, x, safe);
+  }
   return b.select(zero, divide ? b.integer(type, -1) : x, result);
 }
 
@@ -101,22 +157,23 @@ V emitIntPower(Builder& b, DType in, V base, V exponent) {
   exponent = b.widen(exponent, lanes);
   Type type = b.type(base);
   V one = b.integer(type, 1), zero = b.integer(type, 0);
-  SmallVector<V, 4> carried{one, base, exponent};
-  auto last = b.forLoop(b.index(0), b.index(bitWidth(type.scalar)), 1, carried,
-                        [&](V, std::span<const V> c) {
-                          V odd = b.compare(Opcode::icmp, Predicate::ne,
-                                            b.binary(Opcode::and_, c[2], one), zero);
-                          V product = b.select(odd, b.imul(c[0], c[1]), c[0]);
-                          return Builder::Values{product, b.imul(c[1], c[1]),
-                                                 b.binary(Opcode::lshr, c[2], one)};
-                        });
+  V negative = b.compare(Opcode::icmp, Predicate::slt, exponent, zero);
+  V counted = isSigned(in) ? b.select(negative, zero, exponent) : exponent;
+  auto goes_on = [&](std::span<const V> c) {
+    return b.any(b.compare(Opcode::icmp, Predicate::ne, c[2], zero));
+  };
+  auto step = [&](std::span<const V> c) {
+    V odd = b.compare(Opcode::icmp, Predicate::ne, b.binary(Opcode::and_, c[2], one), zero);
+    return Builder::Values{b.select(odd, b.imul(c[0], c[1]), c[0]), b.imul(c[1], c[1]),
+                           b.binary(Opcode::lshr, c[2], one)};
+  };
+  auto last = b.whileLoop(std::array{one, base, counted}, goes_on, step);
   if (!isSigned(in)) return last[0];
   V minus_one = b.integer(type, -1);
   V is_one = b.compare(Opcode::icmp, Predicate::eq, base, one);
   V is_minus = b.compare(Opcode::icmp, Predicate::eq, base, minus_one);
   V odd = b.compare(Opcode::icmp, Predicate::ne, b.binary(Opcode::and_, exponent, one), zero);
   V inverse = b.select(is_one, one, b.select(is_minus, b.select(odd, minus_one, one), zero));
-  V negative = b.compare(Opcode::icmp, Predicate::slt, exponent, zero);
   return b.select(negative, inverse, last[0]);
 }
 

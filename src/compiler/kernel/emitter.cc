@@ -93,10 +93,11 @@ Elem Emitter::compute(ir::Value v, const Indices& indices) {
   switch (op->kind) {
     case OpKind::constant_: return constantAt(*op, indices);
     case OpKind::iota_: {
-      const Index& i = indices[static_cast<size_t>(op->integer(AttrKey::iota_dimension))];
+      const auto d = static_cast<size_t>(op->integer(AttrKey::iota_dimension));
+      const Index& i = indices[d];
       space_.noteBareUse(i);
       V value = space_.varies(i) ? space_.emitLanes(i, lanes_) : space_.emitScalar(i);
-      return elemFromIndex(b_, value, shape.dtype);
+      return elemFromIndex(b_, value, shape.dtype, shape.dims[d]);
     }
     case OpKind::broadcast_in_dim_: {
       const auto& dims = op->ints(AttrKey::broadcast_dimensions);
