@@ -25,7 +25,7 @@ ALLOWED = {
     "runtime/engine": ["core", "program", "runtime/kernels"],
     "runtime/ffi": ["core", "program", "runtime/engine"],
     "runtime": ["core", "program", "runtime/engine", "runtime/ffi", "runtime/kernels"],
-    "runtime/library": [],
+    "runtime/library": ["core", "program", "runtime/engine", "runtime/kernels"],
     "aot": ["core", "program", "compiler", "compiler/ir", "compiler/codegen", "runtime/engine"],
     "pjrt": ["core", "program", "compiler", "compiler/ir", "compiler/stablehlo", "compiler/eval",
              "runtime", "runtime/engine", "runtime/ffi"],
