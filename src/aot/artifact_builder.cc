@@ -58,11 +58,27 @@ Status checkMain(const program::Artifact& artifact, const program::Procedure& pr
                     globalsOf(artifact, procedure.stored), "stored global");
 }
 
+// Main's arguments and results, but for globals.
+void nameValues(const ir::Module& module, const ir::Function& main,
+                program::Procedure& procedure) {
+  const ir::Region& body = module.region(main.body);
+  const size_t results = body.results.size() - std::min(body.results.size(),
+                                                        procedure.stored.size());
+  for (size_t i = procedure.used.size(); i < body.args.size(); ++i) {
+    procedure.arguments.push_back({cat("argument", procedure.arguments.size()),
+                                   module.shape(body.args[i])});
+  }
+  for (size_t i = 0; i < results; ++i) {
+    procedure.results.push_back({cat("result", i), module.shape(body.results[i])});
+  }
+}
+
 Result<ir::Module> readProcedure(const program::Artifact& artifact,
-                                 const program::Procedure& procedure) {
+                                 program::Procedure& procedure, bool is_named = true) {
   TERCEL_ASSIGN(ir::Module module, compiler::read(procedure.module));
   const ir::Function* main = mainOf(module);
   if (!main) return invalidArgument("the module has no public function main");
+  if (!is_named) nameValues(module, *main, procedure);
   TERCEL_TRY(checkMain(artifact, procedure, module, *main));
   return module;
 }
@@ -84,7 +100,7 @@ void shareStoredGlobals(const program::Procedure& procedure, ir::Module& module)
 }
 
 Result<std::vector<std::byte>> compileProcedure(const program::Artifact& artifact,
-                                                const program::Procedure& procedure,
+                                                program::Procedure& procedure,
                                                 const std::string& target) {
   TERCEL_ASSIGN(ir::Module module, readProcedure(artifact, procedure));
   shareStoredGlobals(procedure, module);
@@ -135,7 +151,7 @@ Status ArtifactBuilder::addGlobal(program::Global global, std::span<const std::b
   return Status();
 }
 
-Status ArtifactBuilder::addProcedure(program::Procedure procedure) {
+Status ArtifactBuilder::addProcedure(program::Procedure procedure, bool is_named) {
   const std::string place = cat("procedure ", procedure.name);
   for (const auto* list : {&procedure.used, &procedure.stored}) {
     for (uint32_t global : *list) {
@@ -144,7 +160,7 @@ Status ArtifactBuilder::addProcedure(program::Procedure procedure) {
       }
     }
   }
-  Result<ir::Module> module = readProcedure(artifact_, procedure);
+  Result<ir::Module> module = readProcedure(artifact_, procedure, is_named);
   if (!module.ok()) return module.status().within(place);
   procedure.codes.resize(artifact_.targets.size());
   artifact_.procedures.push_back(std::move(procedure));

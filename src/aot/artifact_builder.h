@@ -21,7 +21,8 @@ class ArtifactBuilder {
   Status addGlobal(program::Global global, std::span<const std::byte> data);
   // Reads `procedure.module` and checks that its main is of the procedure's shapes. UNIMPLEMENTED
   // names an op or custom call that needs Python.
-  Status addProcedure(program::Procedure procedure);
+  // Where it `is_named` is false, its arguments and results are taken from main.
+  Status addProcedure(program::Procedure procedure, bool is_named);
   // `targets`: "native" or CPU levels with commas between them; the most demanding comes first in
   // the artifact. Code from before is dropped.
   Status compile(std::string_view targets);

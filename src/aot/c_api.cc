@@ -135,8 +135,10 @@ int tercel_artifact_add_global(tercel_artifact* artifact, const tercel_global_sp
 
 int tercel_artifact_add_procedure(tercel_artifact* artifact, const tercel_procedure_spec* spec) {
   return guarded([&]() -> Status {
-    TERCEL_ASSIGN(program::Procedure procedure, procedureOf(ownCopy(spec)));
-    return artifact->builder.addProcedure(std::move(procedure));
+    const tercel_procedure_spec own = ownCopy(spec);
+    TERCEL_ASSIGN(program::Procedure procedure, procedureOf(own));
+    const bool is_named = own.arguments || own.results;
+    return artifact->builder.addProcedure(std::move(procedure), is_named);
   });
 }
 

@@ -52,6 +52,7 @@ typedef struct tercel_procedure_spec {
   const int32_t* used; /* globals, in the order they were added */
   size_t num_stored;
   const int32_t* stored;
+  /* Where both `arguments` and `results` are NULL, all of main's, as argument0 and result0. */
   size_t num_arguments;
   const tercel_value_spec* arguments;
   size_t num_results;
