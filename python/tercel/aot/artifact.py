@@ -70,7 +70,7 @@ class Artifact:
                               for values in (arguments, results))
         self._builder.add_procedure(
             trace.where, trace.procedure.name, trace.signature.text,
-            trace.export().mlir_module_serialized, trace.used, trace.stored, arguments, results,
+            trace.exported.mlir_module_serialized, trace.used, trace.stored, arguments, results,
             _trees(declaration, trace))
 
 

@@ -6,7 +6,7 @@ import re
 import jax
 import jax.numpy as jnp
 
-from tercel.aot import types
+from tercel.aot import linalg, types
 from tercel.aot.values import Values, tracing
 
 # What JAX makes of functions of Python's, by the primitive in its programs.
@@ -47,10 +47,25 @@ class Traced:
                 values.put(i, value)
         return jax.tree.unflatten(self.result_tree, outputs[:self.result_tree.num_leaves])
 
-    def export(self):
-        """jax.export's view of the function, for the CPU."""
+    @functools.cached_property
+    def exported(self):
+        """jax.export's view of the function: as for CPUs, but without LAPACK."""
+        exported = self._export("cpu")
+        if b"lapack_" not in exported.mlir_module_serialized:
+            return exported
+        linalg.register()
+        try:
+            return self._export(linalg.PLATFORM)
+        except NotImplementedError as error:
+            raise NotImplementedError(f"{self.where}: linear algebra that needs LAPACK cannot "
+                                      f"leave Python: {error}") from error
+
+    def stablehlo(self):
+        return self._lowered(self.exported.platforms).as_text()
+
+    def _export(self, platform):
         function = jax.jit(self.function, keep_unused=True)
-        export = functools.partial(jax.export.export, function, platforms=["cpu"])
+        export = functools.partial(jax.export.export, function, platforms=[platform])
         try:
             return export()(*self.operand_types)
         except NotImplementedError as error:
@@ -58,13 +73,14 @@ class Traced:
             raise
         except ValueError:
             # Calls of jax.ffi: whoever runs the program serves them.
-            targets = set(re.findall(r'custom_call @"?([\w.$]+)', self.stablehlo()))
-            checks = [jax.export.DisabledSafetyCheck.custom_call(name) for name in targets]
+            text = self._lowered((platform,)).as_text()
+            checks = [jax.export.DisabledSafetyCheck.custom_call(name)
+                      for name in set(re.findall(r'custom_call @"?([\w.$]+)', text))]
             return export(disabled_checks=checks)(*self.operand_types)
 
-    def stablehlo(self):
+    def _lowered(self, platforms):
         function = jax.jit(self.function, keep_unused=True)
-        return function.trace(*self.operand_types).lower(lowering_platforms=("cpu",)).as_text()
+        return function.trace(*self.operand_types).lower(lowering_platforms=platforms)
 
     @functools.cached_property
     def function(self):

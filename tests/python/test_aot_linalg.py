@@ -1,0 +1,112 @@
+"""Linear algebra that leaves Python: no LAPACK, the same accuracy."""
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+
+import tercel as package
+from tercel import aot
+
+DTYPES = ["float32", "float64", "complex64", "complex128"]
+pytestmark = pytest.mark.native
+
+
+def matrix(rng, shape, dtype):
+    values = rng.normal(size=shape)
+    if dtype.startswith("complex"):
+        values = values + 1j * rng.normal(size=shape)
+    return values.astype(dtype)
+
+
+def run(function, *arguments):
+    loaded = package.load(aot.compile(function, *arguments, name="f").to_bytes())
+    return loaded.f(*arguments)
+
+
+def near(got, wanted, dtype, scale=1):
+    tolerance = scale * 200 * np.finfo(dtype).eps
+    assert got.dtype == wanted.dtype
+    np.testing.assert_allclose(got, wanted, rtol=tolerance, atol=tolerance)
+
+
+def adjoint(a):
+    return np.conj(np.swapaxes(a, -1, -2))
+
+
+@pytest.mark.parametrize("dtype", DTYPES)
+@pytest.mark.parametrize("shape", [(1, 1), (2, 2), (3, 3), (2, 5, 5), (2, 1, 8, 8), (33, 33),
+                                   (0, 3, 3)])
+def test_eigh(rng, x64, dtype, shape):
+    a = matrix(rng, shape, dtype)
+    a = a + adjoint(a)
+    values, vectors = run(lambda a: tuple(jnp.linalg.eigh(a)), a)
+    size = max(1, shape[-1])
+    near(values, np.linalg.eigvalsh(a), dtype, size)
+    near(a @ vectors, vectors * values[..., None, :], dtype, size)
+    unit = np.broadcast_to(np.eye(size, dtype=dtype), shape)
+    near(adjoint(vectors) @ vectors, unit, dtype, size)
+
+
+def test_eigh_of_what_is_singular_or_diagonal(x64):
+    a = np.stack([np.zeros((5, 5)), np.diag([3.0, 1, 1, 2, 0]), np.ones((5, 5))])
+    values, vectors = run(lambda a: tuple(jnp.linalg.eigh(a)), a)
+    wanted = np.array([[0, 0, 0, 0, 0], [0, 1, 1, 2, 3], [0, 0, 0, 0, 5]], np.float64)
+    near(values, wanted, "float64")
+    near(vectors * values[:, None, :] @ adjoint(vectors), a, "float64")
+
+
+def test_eigh_of_one_triangle(rng, x64):
+    a = matrix(rng, (6, 6), "complex128")
+    for lower in (True, False):
+        values, = run(lambda a: (jax.lax.linalg.eigh(
+            a, lower=lower, symmetrize_input=False)[1],), a)
+        near(values, np.linalg.eigvalsh(a, "L" if lower else "U"), "float64")
+
+
+@pytest.mark.parametrize("dtype", DTYPES)
+@pytest.mark.parametrize("shape", [(1, 1), (4, 4), (2, 7, 3), (3, 7)])
+def test_svd_and_qr(rng, x64, dtype, shape):
+    a = matrix(rng, shape, dtype)
+    u, s, v = run(lambda a: tuple(jnp.linalg.svd(a, full_matrices=False)), a)
+    near(s, np.linalg.svd(a)[1], dtype, 10)
+    near(u * s[..., None, :] @ v, a, dtype, 10)
+    q, r = run(lambda a: tuple(jnp.linalg.qr(a)), a)
+    near(q @ r, a, dtype)
+    assert np.all(np.tril(r, -1) == 0)
+
+
+@pytest.mark.parametrize("dtype", DTYPES)
+def test_solutions(rng, x64, dtype):
+    a, b = matrix(rng, (2, 9, 9), dtype), matrix(rng, (2, 9, 3), dtype)
+    positive = a @ adjoint(a) + np.eye(9, dtype=dtype)
+    near(a @ run(jnp.linalg.solve, a, b), b, dtype, 10)
+    near(a @ run(jnp.linalg.inv, a), np.broadcast_to(np.eye(9, dtype=dtype), a.shape), dtype, 10)
+    near(run(jnp.linalg.det, a), np.linalg.det(a), dtype, 100)
+    near(run(jnp.linalg.cholesky, positive), np.linalg.cholesky(positive), dtype, 10)
+    near(run(lambda a, b: jax.scipy.linalg.cho_solve((jnp.linalg.cholesky(a), True), b),
+             positive, b), np.linalg.solve(positive, b), dtype, 10)
+    near(run(lambda a, b: jnp.linalg.lstsq(a, b)[0], a[0, :, :4], b[0]),
+         np.linalg.lstsq(a[0, :, :4], b[0])[0], dtype, 100)
+
+
+def test_gradients(rng, x64):
+    a = matrix(rng, (4, 4), "float64")
+
+    def f(a):
+        return jnp.sum(jnp.linalg.inv(a) ** 2) + jnp.linalg.slogdet(a @ a.T)[1]
+
+    near(run(jax.grad(f), a), np.asarray(jax.grad(f)(a)), "float64", 1000)
+
+
+def test_what_needs_lapack_is_refused_by_name():
+    with pytest.raises(NotImplementedError, match="eigenvalues.*needs LAPACK.*'eig'"):
+        aot.compile(jnp.linalg.eigvals, np.eye(3, dtype=np.float32), name="eigenvalues")
+
+
+def test_in_this_process_lapack_stays(cpu):
+    """The rule that export adds is for platforms without one."""
+    a = np.diag([2.0, 1.0]).astype(np.float32)
+    aot.compile(jnp.linalg.eigvalsh, a)
+    with jax.default_device(cpu):
+        assert "lapack_ssyevd_ffi" in jax.jit(jnp.linalg.eigh).lower(a).as_text()
