@@ -6,13 +6,11 @@
 #include <optional>
 
 #include "compiler/dump.h"
-#include "compiler/eval/difference.h"
 #include "compiler/eval/evaluator.h"
 #include "compiler/ir/verifier.h"
 #include "program/format.h"
-#include "runtime/engine/loaded_program.h"
-#include "runtime/engine/thread_pool.h"
 #include "tools/command_line.h"
+#include "tools/execution.h"
 #include "tools/program_input.h"
 
 namespace tercel::tools {
@@ -100,43 +98,6 @@ Result<eval::Literals> argumentsFor(const Signature& signature, const Request& r
   return arguments;
 }
 
-program::AlignedBytes copyOf(const ir::Literal& literal) {
-  std::span<const std::byte> bytes = literal.bytes();
-  return program::AlignedBytes(bytes.begin(), bytes.end());
-}
-
-// The arguments are copied anew for each run: one that shares a result's memory is overwritten.
-Result<eval::Literals> runNative(program::Program program, const eval::Literals& arguments,
-                                 const Request& request) {
-  Signature signature = signatureOf(program);
-  TERCEL_ASSIGN(auto loaded, engine::LoadedProgram::load(std::move(program)));
-  engine::ThreadPool pool(static_cast<int>(request.threads));
-  std::vector<program::AlignedBytes> results;
-  for (const Shape& shape : signature.results) results.emplace_back(shape.bytes());
-  double least = 0;
-  for (int64_t i = 0; i < std::max<int64_t>(request.repeat, 1); ++i) {
-    std::vector<program::AlignedBytes> inputs;
-    for (const ir::Literal& argument : arguments) inputs.push_back(copyOf(argument));
-    std::vector<void*> args, outs;
-    for (auto& input : inputs) args.push_back(input.data());
-    for (auto& result : results) outs.push_back(result.data());
-    engine::Invocation invocation;
-    invocation.args = args.data();
-    invocation.results = outs.data();
-    invocation.use(&pool);
-    auto begin = std::chrono::steady_clock::now();
-    TERCEL_TRY(loaded->run(invocation));
-    std::chrono::duration<double, std::milli> took = std::chrono::steady_clock::now() - begin;
-    least = i == 0 ? took.count() : std::min(least, took.count());
-  }
-  std::printf("native: %.4f ms\n", least);
-  eval::Literals literals;
-  for (size_t i = 0; i < results.size(); ++i)
-    literals.emplace_back(signature.results[i],
-                          std::vector<std::byte>(results[i].begin(), results[i].end()));
-  return literals;
-}
-
 Status save(const program::Program& program, const std::string& path) {
   std::vector<std::byte> bytes = program::serialize(program);
   std::ofstream out(path, std::ios::binary);
@@ -156,15 +117,6 @@ Result<program::Program> programOf(const Request& request) {
   std::printf("compiled: %.3f ms, %zu kernels, arena of %lld bytes\n", took.count(),
               program.kernels.size(), static_cast<long long>(program.arena_bytes));
   return program;
-}
-
-Status compare(const eval::Literals& got, const eval::Literals& wanted) {
-  for (size_t i = 0; i < wanted.size(); ++i) {
-    std::string wrong = eval::difference(got[i], wanted[i].expanded());
-    if (!wrong.empty()) return internalError("result ", i, ": ", wrong);
-  }
-  std::printf("native code and the evaluator agree on %zu results\n", wanted.size());
-  return {};
 }
 
 void printResults(const eval::Literals& results) {
@@ -192,14 +144,19 @@ Status run(CommandLine line) {
                 argumentsFor(module ? signatureOf(*module) : signatureOf(*program), request));
   eval::Literals native, evaluated;
   if (program) {
-    TERCEL_ASSIGN(native, runNative(std::move(*program), arguments, request));
+    Runs runs{.threads = request.threads, .count = request.repeat};
+    TERCEL_ASSIGN(native, runNative(std::move(*program), arguments, runs));
+    std::printf("native: %.4f ms\n", runs.least);
     printResults(native);
   }
   if (module) {
     TERCEL_ASSIGN(evaluated, eval::evaluate(*module, module->main(), arguments));
     if (!program) printResults(evaluated);
   }
-  return program && module ? compare(native, evaluated) : Status();
+  if (!program || !module) return {};
+  TERCEL_TRY(compare(native, evaluated));
+  std::printf("native code and the evaluator agree on %zu results\n", evaluated.size());
+  return {};
 }
 
 }  // namespace
