@@ -36,7 +36,8 @@ Status failed(const char* doing, const std::string& path, int error) {
   Code code = Code::internal;
   if (error == ENOENT || error == ENOTDIR) code = Code::not_found;
   if (error == EACCES || error == EPERM || error == EROFS) code = Code::permission_denied;
-  if (error == ENOSPC || error == EDQUOT || error == ENOMEM) code = Code::resource_exhausted;
+  const bool is_full = error == ENOSPC || error == EDQUOT || error == EFBIG || error == ENOMEM;
+  if (is_full) code = Code::resource_exhausted;
   return Status(code, cat("cannot ", doing, " ", path, ": ", std::strerror(error)));
 }
 
