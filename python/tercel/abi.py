@@ -17,7 +17,8 @@ DTYPES = ("bool", "int8", "int16", "int32", "int64", "uint8", "uint16", "uint32"
           "float8_e3m4", "float8_e4m3", "float8_e4m3b11fnuz", "float8_e4m3fn",
           "float8_e4m3fnuz", "float8_e5m2", "float8_e5m2fnuz", "float8_e8m0fnu")
 
-_INVALID_ARGUMENT, _NOT_FOUND, _UNIMPLEMENTED = 3, 5, 12
+OK, UNKNOWN, UNIMPLEMENTED = 0, 2, 12
+_INVALID_ARGUMENT, _NOT_FOUND = 3, 5
 
 
 class ProgramError(RuntimeError):
@@ -41,7 +42,7 @@ class Unimplemented(ProgramError, NotImplementedError):
 
 
 _ERRORS = {_INVALID_ARGUMENT: InvalidArgument, _NOT_FOUND: NotFound,
-           _UNIMPLEMENTED: Unimplemented}
+           UNIMPLEMENTED: Unimplemented}
 
 
 class Sized(ctypes.Structure):
@@ -68,11 +69,25 @@ class ProgramInfo(Sized):
     _fields_ = [("struct_size", ctypes.c_size_t), ("name", ctypes.c_char_p),
                 ("target", ctypes.c_char_p), ("num_procedures", ctypes.c_size_t),
                 ("num_globals", ctypes.c_size_t), ("arena_bytes", ctypes.c_int64),
-                ("globals_bytes", ctypes.c_int64)]
+                ("globals_bytes", ctypes.c_int64), ("tree", ctypes.c_char_p)]
 
 
 class Buffer(ctypes.Structure):
     _fields_ = [("data", ctypes.c_void_p), ("bytes", ctypes.c_size_t)]
+
+
+class CustomCall(Sized):
+    _fields_ = [("struct_size", ctypes.c_size_t), ("target", ctypes.c_char_p),
+                ("configuration", ctypes.c_char_p), ("num_operands", ctypes.c_size_t),
+                ("operands", ctypes.POINTER(ctypes.c_void_p)),
+                ("operand_bytes", ctypes.POINTER(ctypes.c_int64)),
+                ("num_results", ctypes.c_size_t), ("results", ctypes.POINTER(ctypes.c_void_p)),
+                ("result_bytes", ctypes.POINTER(ctypes.c_int64)),
+                ("operand_types", ctypes.POINTER(ValueInfo)),
+                ("result_types", ctypes.POINTER(ValueInfo))]
+
+
+CustomCallFunction = ctypes.CFUNCTYPE(ctypes.c_int, ctypes.c_void_p, ctypes.POINTER(CustomCall))
 
 
 class LoadOptions(Sized):
@@ -85,7 +100,7 @@ class InstanceOptions(Sized):
                 ("parallel_for", ctypes.c_void_p), ("parallel_for_data", ctypes.c_void_p),
                 ("arena", ctypes.c_void_p), ("arena_bytes", ctypes.c_size_t),
                 ("allocate", ctypes.c_void_p), ("release", ctypes.c_void_p),
-                ("allocator_data", ctypes.c_void_p), ("custom_call", ctypes.c_void_p),
+                ("allocator_data", ctypes.c_void_p), ("custom_call", CustomCallFunction),
                 ("custom_call_data", ctypes.c_void_p)]
 
 

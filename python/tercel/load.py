@@ -9,28 +9,34 @@ import threading
 import numpy as np
 
 from tercel import abi, trees
+from tercel.custom_calls import CustomCalls
 
 
-def load(source, *, weights=None, num_threads=1):
+def load(source, *, weights=None, num_threads=1, custom_calls=None):
     """An instance of the program in a file that Artifact.save wrote, or in its bytes.
 
     Its procedures are its methods, with the trees of arguments and results that they have in
-    JAX; `weights` is the side file, where there is one. The file holds native code: load only
-    what you trust.
+    JAX; `weights` is the side file, where there is one. What the program calls by jax.ffi is looked
+    up in `custom_calls`: target -> function(configuration, *operands). The file holds native
+    code: load only what you trust.
     """
-    return Instance(_Program(source, weights), num_threads)
+    return Instance(_Program(source, weights), num_threads, custom_calls or {})
 
 
 class Instance:
     """A program with a state of its own."""
 
-    def __init__(self, program, num_threads=1):
+    def __init__(self, program, num_threads, custom_calls):
         self._program = program
+        self._custom_calls = CustomCalls(custom_calls)
         options = abi.InstanceOptions(num_threads=num_threads)
+        if self._custom_calls.function:
+            options.custom_call = self._custom_calls.function
         self._address = ctypes.c_void_p()
         abi.check(abi.library().tercel_instance_create(
             program.address, ctypes.byref(options), ctypes.byref(self._address)), program.name)
         self._lock = threading.Lock()  # the library refuses a second thread
+        self._options = num_threads, custom_calls
         self.globals = Globals(self, program)
         self.procedures = {name: Procedure(self, program, signatures)
                            for name, signatures in program.procedures.items()}
@@ -47,9 +53,9 @@ class Instance:
     def __repr__(self):
         return f"<an instance of {self._program}>"
 
-    def new_instance(self, num_threads=1):
+    def new_instance(self):
         """Another instance of the program, in its first state."""
-        return Instance(self._program, num_threads)
+        return Instance(self._program, *self._options)
 
     def save_state(self, path):
         """Writes the values of all mutable globals to a file."""
@@ -62,6 +68,9 @@ class Instance:
     def _call(self, function, *arguments, where=None):
         with self._lock:
             code = getattr(abi.library(), f"tercel_instance_{function}")(self._address, *arguments)
+            error, self._custom_calls.error = self._custom_calls.error, None
+            if error:
+                raise error
             abi.check(code, where or self._program.name)
 
     def __del__(self):
@@ -149,6 +158,9 @@ class Globals(collections.abc.Mapping):
         return array
 
     def _find(self, name):
+        for number, value in enumerate(self._program.globals):
+            if value.name == name:  # keys of dicts may have dots in them
+                return number
         root, *path = name.split(".")
         tree = self._program.global_trees.get(root)
         for key in path:
@@ -210,10 +222,8 @@ class _Program:
         for number in range(info.num_procedures):
             signature = _Signature(self, number)
             self.procedures.setdefault(signature.name, []).append(signature)
-        self.global_trees = {value.name: i for i, value in enumerate(self.globals)}
-        for signatures in self.procedures.values():
-            for signature in signatures:
-                self.global_trees = dict(signature.tree.get("globals", self.global_trees.items()))
+        by_name = [[value.name, i] for i, value in enumerate(self.globals)]
+        self.global_trees = dict(json.loads(info.tree) if info.tree else by_name)
 
     def describe(self, info, what, *numbers):
         function = getattr(abi.library(), f"tercel_program_{what}")

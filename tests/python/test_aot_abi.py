@@ -14,10 +14,10 @@ from tercel.aot import native
 HEADERS = pathlib.Path(__file__).resolve().parents[2] / "src" / "program"
 STRUCTS = {
     "tercel_value_info": abi.ValueInfo, "tercel_procedure_info": abi.ProcedureInfo,
-    "tercel_program_info": abi.ProgramInfo, "tercel_buffer": abi.Buffer,
-    "tercel_load_options": abi.LoadOptions, "tercel_instance_options": abi.InstanceOptions,
-    "tercel_global_spec": native.GlobalSpec, "tercel_value_spec": native.ValueSpec,
-    "tercel_procedure_spec": native.ProcedureSpec,
+    "tercel_program_info": abi.ProgramInfo, "tercel_custom_call": abi.CustomCall,
+    "tercel_buffer": abi.Buffer, "tercel_load_options": abi.LoadOptions,
+    "tercel_instance_options": abi.InstanceOptions, "tercel_global_spec": native.GlobalSpec,
+    "tercel_value_spec": native.ValueSpec, "tercel_procedure_spec": native.ProcedureSpec,
     "tercel_library_options": native.LibraryOptions,
 }
 COMPILER = shutil.which("cc") or shutil.which("gcc")
@@ -30,6 +30,8 @@ def facts_of_c(folder):
         lines.append(f'printf("{name} %zu\\n", sizeof({name}));')
         lines += [f'printf("{name}.{field} %zu\\n", offsetof({name}, {field}));'
                   for field, _ in struct._fields_]
+    lines += [f'printf("{name} code %d\\n", TERCEL_{name});'
+              for name in ("OK", "UNKNOWN", "UNIMPLEMENTED")]
     lines.append('printf("version %d\\n", TERCEL_API_VERSION);')
     lines.append('printf("alignment %d\\n", TERCEL_ALIGNMENT);')
     lines.append('printf("last dtype %d\\n", TERCEL_F8E8M0FNU);')
@@ -50,6 +52,8 @@ def test_structs(tmp_path):
         assert facts[name] == ctypes.sizeof(struct), name
         for field, _ in struct._fields_:
             assert facts[f"{name}.{field}"] == getattr(struct, field).offset, f"{name}.{field}"
+    for name in ("OK", "UNKNOWN", "UNIMPLEMENTED"):
+        assert facts[f"{name} code"] == getattr(abi, name)
     assert facts["version"] == abi.VERSION and facts["alignment"] == abi.ALIGNMENT
     assert facts["last dtype"] == len(abi.DTYPES) - 1
 

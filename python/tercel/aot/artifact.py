@@ -25,8 +25,9 @@ class Artifact:
         self._builder = Builder(self.name)
         for index, known in enumerate(declaration.globals):
             self._add_global(known, _value(known, index, values))
+        self._builder.set_tree(_tree_of_globals(declaration))
         for trace in traces:
-            self._add_procedure(declaration, trace)
+            self._add_procedure(trace)
         self._targets = None
         self._compile(targets)
 
@@ -63,7 +64,7 @@ class Artifact:
     def _add_global(self, known, value):
         self._builder.add_global(known.name, types.physical(known.type), value, known.mutable)
 
-    def _add_procedure(self, declaration, trace):
+    def _add_procedure(self, trace):
         arguments = zip(trace.procedure.names, trace.signature.types)
         results = zip(result_names(trace), jax.tree.leaves(trace.results))
         arguments, results = ([(name, types.physical(kind)) for name, kind in values]
@@ -71,7 +72,7 @@ class Artifact:
         self._builder.add_procedure(
             trace.where, trace.procedure.name, trace.signature.text,
             trace.exported.mlir_module_serialized, trace.used, trace.stored, arguments, results,
-            _trees(declaration, trace))
+            _tree_of_call(trace))
 
 
 def _value(known, index, values):
@@ -84,15 +85,20 @@ def _value(known, index, values):
     return np.asarray(value, order="C")
 
 
-def _trees(declaration, trace):
-    """How arguments, results and globals are nested: the text that tercel.trees reads."""
-    arguments, numbers = [], iter(range(len(trace.signature.types)))
-    for name, tree in trace.signature.arguments.items():
-        arguments.append([name, _describe(tree, numbers)])
-    known = [[attribute.names.root, _describe(attribute.initial, iter(attribute.leaves))]
-             for attribute in declaration.attributes.values()]
+# How values are nested, as tercel.trees reads it.
+
+
+def _tree_of_call(trace):
+    numbers = iter(range(len(trace.signature.types)))
+    arguments = [[name, _describe(tree, numbers)]
+                 for name, tree in trace.signature.arguments.items()]
     result = _describe(trace.results, iter(range(trace.result_tree.num_leaves)))
-    return json.dumps({"arguments": arguments, "result": result, "globals": known})
+    return json.dumps({"arguments": arguments, "result": result})
+
+
+def _tree_of_globals(declaration):
+    return json.dumps([[attribute.names.root, _describe(attribute.initial, iter(attribute.leaves))]
+                       for attribute in declaration.attributes.values()])
 
 
 def _describe(node, numbers):

@@ -41,6 +41,7 @@ _FUNCTIONS = {
     "tercel_artifact_create": [_TEXT, _POINTER],
     "tercel_artifact_add_global": [_POINTER, _POINTER],
     "tercel_artifact_add_procedure": [_POINTER, _POINTER],
+    "tercel_artifact_set_tree": [_POINTER, _TEXT],
     "tercel_artifact_compile": [_POINTER, _TEXT],
     "tercel_artifact_serialize": [_POINTER, _POINTER, _POINTER],
     "tercel_artifact_save": [_POINTER, _TEXT],
@@ -84,6 +85,9 @@ class Builder:
             num_stored=len(stored), stored=_numbers(stored), num_arguments=len(arguments),
             arguments=_values(arguments), num_results=len(results), results=_values(results),
             tree=tree.encode())), where=where)
+
+    def set_tree(self, tree):
+        self._call("set_tree", tree.encode())
 
     def compile(self, targets):
         self._call("compile", targets.encode())
