@@ -54,7 +54,7 @@ Status Client_BufferFromHostBuffer(PJRT_Client_BufferFromHostBuffer_Args& args) 
   array.semantics = static_cast<runtime::HostSemantics>(args.host_buffer_semantics);
   const ClientRef& state = args.client->state;
   TERCEL_ASSIGN(auto transfer, state->client->bufferFromHost(array, target.memory));
-  std::unique_ptr<PJRT_Event> done(wrap(std::move(transfer.done_with_host)));
+  EventPtr done(wrap(std::move(transfer.done_with_host)));
   args.buffer = wrap(state, std::move(transfer.buffer));
   args.done_with_host_buffer = done.release();
   return {};

@@ -4,7 +4,7 @@
 namespace tercel::pjrt {
 
 Status Event_Destroy(PJRT_Event_Destroy_Args& args) {
-  delete args.event;
+  destroy(args.event);
   return {};
 }
 

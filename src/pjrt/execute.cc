@@ -64,7 +64,7 @@ Status unwrapOptions(const PJRT_ExecuteOptions* options, runtime::ExecuteOptions
 // Handles of all results and events, made before any is given away.
 struct Wrapped {
   std::vector<std::unique_ptr<PJRT_Buffer>> buffers;
-  std::vector<std::unique_ptr<PJRT_Event>> events;
+  std::vector<EventPtr> events;
 };
 
 Wrapped wrapResults(const ClientRef& client, std::vector<runtime::Launch> launches) {

@@ -50,6 +50,11 @@ std::unique_ptr<PJRT_TopologyDescription> describe(const runtime::Client& client
                                                     std::move(devices), std::move(memories));
 }
 
+PJRT_Event* readyEvent() {
+  static PJRT_Event event;
+  return &event;
+}
+
 }  // namespace
 
 Memory::Memory(ClientState* c, runtime::Memory* m)
@@ -101,7 +106,13 @@ PJRT_Buffer* wrap(const ClientRef& client, runtime::BufferPtr buffer) {
   return new PJRT_Buffer{client, std::move(buffer)};
 }
 
-PJRT_Event* wrap(runtime::Event event) { return new PJRT_Event{std::move(event)}; }
+PJRT_Event* wrap(runtime::Event event) {
+  return event.isTrivial() ? readyEvent() : new PJRT_Event{std::move(event)};
+}
+
+void destroy(PJRT_Event* event) {
+  if (event != readyEvent()) delete event;
+}
 
 Result<runtime::Memory*> memoryOf(const ClientState& client, PJRT_Memory* memory,
                                   PJRT_Device* device) {

@@ -152,6 +152,12 @@ inline Memory* unwrap(PJRT_Memory* memory) { return static_cast<Memory*>(memory)
 // New handles, which are the caller's to destroy.
 PJRT_Buffer* wrap(const ClientRef& client, runtime::BufferPtr buffer);
 PJRT_Event* wrap(runtime::Event event);
+// Most events are ready before anybody asks: those are one handle, which nobody owns.
+void destroy(PJRT_Event* event);
+struct DestroyEvent {
+  void operator()(PJRT_Event* event) const { destroy(event); }
+};
+using EventPtr = std::unique_ptr<PJRT_Event, DestroyEvent>;
 
 // The memory that `memory` or else the default one of `device` stands for: INVALID_ARGUMENT where
 // both are null or belong to another client.

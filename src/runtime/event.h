@@ -23,6 +23,8 @@ class Event {
   static Event all(std::span<const Event> events);
 
   bool isReady() const;
+  // Event() or a copy of one.
+  bool isTrivial() const { return !state_; }
   // Of a ready event: its error, or ok.
   Status status() const;
   // Blocks the caller until ready.

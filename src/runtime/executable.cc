@@ -157,7 +157,7 @@ Result<std::vector<Launch>> Executable::execute(std::span<const std::span<Buffer
   }
   TERCEL_TRY(placeLaunches(*this, device, options, works));
   TERCEL_TRY(checkArguments(*this, arguments, options, works));
-  TERCEL_TRY(takeArguments(arguments, works));
+  TERCEL_TRY(takeDonations(arguments, works));
   std::vector<Launch> launches;
   bool small = works.size() == 1 && program_->cost < kInlineCost && works[0]->inputsReady();
   if (small || (works.size() == 1 && Device::onQueueThread())) {

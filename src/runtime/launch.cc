@@ -19,10 +19,13 @@ Status checkArgument(const Executable& executable, size_t i, const Buffer* buffe
     return invalidArgument("argument ", i, " is on device ", buffer->device()->id(),
                            "; expected device ", device->id());
   }
-  if (buffer->isDeleted()) {
-    return invalidArgument("argument ", i, " has been deleted or donated");
-  }
   return Status();
+}
+
+Status holdArgument(size_t i, const Buffer& buffer, LaunchWork& work) {
+  work.inputs.push_back(buffer.storage());
+  if (work.inputs.back()) return Status();
+  return invalidArgument("argument ", i, " has been deleted or donated");
 }
 
 // A donated buffer must not be an argument a second time.
@@ -176,8 +179,10 @@ Status checkArguments(const Executable& executable,
       return invalidArgument("executable ", executable.name(), " takes ", program.arguments.size(),
                              " arguments; got ", arguments[d].size());
     }
+    works[d]->inputs.reserve(arguments[d].size());
     for (size_t i = 0; i < arguments[d].size(); ++i) {
       Status status = checkArgument(executable, i, arguments[d][i], works[d]->device);
+      if (status.ok()) status = holdArgument(i, *arguments[d][i], *works[d]);
       if (!status.ok()) return status.within(cat("executable ", executable.name()));
     }
     works[d]->donated = donations(program, options.non_donatable);
@@ -185,21 +190,14 @@ Status checkArguments(const Executable& executable,
   return checkDonations(arguments, works);
 }
 
-Status takeArguments(std::span<const std::span<Buffer* const>> arguments,
+Status takeDonations(std::span<const std::span<Buffer* const>> arguments,
                      std::span<const std::shared_ptr<LaunchWork>> works) {
   for (size_t d = 0; d < works.size(); ++d) {
     LaunchWork& work = *works[d];
-    work.inputs.reserve(arguments[d].size());
     for (size_t i = 0; i < arguments[d].size(); ++i) {
-      std::shared_ptr<Storage> input;
-      if (work.donated[i]) {
-        TERCEL_ASSIGN(input, arguments[d][i]->donate());
-      } else {
-        input = arguments[d][i]->storage();
-      }
-      // Deleted by another thread since checkArguments.
-      if (!input) return invalidArgument("argument ", i, " has been deleted or donated");
-      work.inputs.push_back(std::move(input));
+      if (!work.donated[i]) continue;
+      // Fails where another thread has deleted the buffer since checkArguments.
+      TERCEL_ASSIGN(work.inputs[i], arguments[d][i]->donate());
     }
   }
   return Status();

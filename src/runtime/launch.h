@@ -37,13 +37,13 @@ struct LaunchWork {
 // Sets the device and the numbers of each work.
 Status placeLaunches(const Executable& executable, Device* device, const ExecuteOptions& options,
                      std::span<const std::shared_ptr<LaunchWork>> works);
-// Everything that can be wrong with the arguments; changes no buffer.
+// Everything that can be wrong with the arguments; changes no buffer. The works hold their storages.
 Status checkArguments(const Executable& executable,
                       std::span<const std::span<Buffer* const>> arguments,
                       const ExecuteOptions& options,
                       std::span<const std::shared_ptr<LaunchWork>> works);
-// Moves or shares the arguments' storages into the works.
-Status takeArguments(std::span<const std::span<Buffer* const>> arguments,
+// Makes the storages of donated arguments the works' alone.
+Status takeDonations(std::span<const std::span<Buffer* const>> arguments,
                      std::span<const std::shared_ptr<LaunchWork>> works);
 Launch runNow(const Executable& executable, LaunchWork& work);
 Launch enqueue(const Executable& executable, std::shared_ptr<LaunchWork> work);
