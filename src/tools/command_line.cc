@@ -1,5 +1,6 @@
 #include "tools/command_line.h"
 
+#include <algorithm>
 #include <charconv>
 #include <cstdio>
 #include <fstream>
@@ -8,11 +9,22 @@
 #include <span>
 
 namespace tercel::tools {
+namespace {
+
+// Flags whose value may be the next word.
+constexpr std::string_view kWithValue[] = {"--output", "--procedure", "--input", "--expect"};
+
+}  // namespace
 
 CommandLine::CommandLine(int argc, char** argv) {
   for (int i = 1; i < argc; ++i) {
     std::string_view word = argv[i];
-    if (word.starts_with("--"))
+    if (word == "-o") word = "--output";
+    const bool takes_next = std::find(std::begin(kWithValue), std::end(kWithValue), word) !=
+                            std::end(kWithValue);
+    if (takes_next && i + 1 < argc)
+      flags_.push_back(cat(word.substr(2), "=", argv[++i]));
+    else if (word.starts_with("--"))
       flags_.emplace_back(word.substr(2));
     else
       words_.emplace_back(word);

@@ -1,4 +1,5 @@
-// The words of a command line: flags `--name` and `--name=value`, and the rest.
+// The words of a command line: flags `--name` and `--name=value` (of a few also `--name value`; -o is
+// --output), and the rest.
 #pragma once
 #include <string>
 #include <string_view>

@@ -8,10 +8,12 @@
 #include "compiler/dump.h"
 #include "compiler/eval/evaluator.h"
 #include "compiler/ir/verifier.h"
+#include "program/artifact.h"
 #include "program/format.h"
 #include "tools/command_line.h"
 #include "tools/execution.h"
 #include "tools/program_input.h"
+#include "tools/run_artifact.h"
 
 namespace tercel::tools {
 namespace {
@@ -30,6 +32,14 @@ FILE is a StableHLO portable artifact, a module in our text form, or a saved Pro
   --compile-only   do not run
   --save=FILE      write the compiled Program
   --dump=FOLDER    write every stage of the compilation below this folder
+
+FILE may also be an artifact that tercel.aot saved. Without --procedure, what it has is listed.
+
+  --procedure=NAME         call this one (with its signature: predict_batch8)
+  --input=ARGUMENT=FILE    an argument; the rest is made up
+  --expect=RESULT=FILE     what a result must be
+  --weights=FILE           its side file
+  --seed, --threads (1), --repeat as above
 )";
 
 struct Request {
@@ -53,8 +63,6 @@ Result<Request> parse(CommandLine& line) {
   TERCEL_ASSIGN(request.threads, line.number("threads", 0));
   TERCEL_ASSIGN(request.repeat, line.number("repeat", 1));
   TERCEL_TRY(line.unknownFlag());
-  if (line.words().size() != 1) return invalidArgument("name one file; see --help");
-  TERCEL_ASSIGN(request.bytes, readFile(line.words()[0]));
   return request;
 }
 
@@ -124,9 +132,29 @@ void printResults(const eval::Literals& results) {
     std::printf("result %zu: %s\n", i, summary(results[i]).c_str());
 }
 
+Result<ArtifactRequest> parseArtifactRequest(CommandLine& line) {
+  ArtifactRequest request;
+  request.procedure = line.value("procedure");
+  request.inputs = line.values("input");
+  request.expects = line.values("expect");
+  request.weights = line.value("weights");
+  TERCEL_ASSIGN(request.seed, line.number("seed", 0));
+  TERCEL_ASSIGN(request.threads, line.number("threads", 1));
+  TERCEL_ASSIGN(request.repeat, line.number("repeat", 1));
+  TERCEL_TRY(line.unknownFlag());
+  return request;
+}
+
 Status run(CommandLine line) {
   if (line.flag("help")) return std::fputs(kUsage, stdout), Status();
+  if (line.words().size() != 1) return invalidArgument("name one file; see --help");
+  TERCEL_ASSIGN(std::vector<std::byte> file, readFile(line.words()[0]));
+  if (program::isArtifact(file)) {
+    TERCEL_ASSIGN(const ArtifactRequest request, parseArtifactRequest(line));
+    return runArtifact(file, request);
+  }
   TERCEL_ASSIGN(Request request, parse(line));
+  request.bytes = std::move(file);
   std::optional<program::Program> program;
   std::optional<ir::Module> module;
   if (request.native) {

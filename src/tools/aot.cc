@@ -1,0 +1,132 @@
+// tercel-aot: StableHLO to an artifact or a library, without Python. The compiler is the plugin's,
+// which lies in the folder above.
+#include <dlfcn.h>
+
+#include <cstdio>
+#include <cstring>
+#include <filesystem>
+
+#include "program/tercel_aot.h"
+#include "tools/command_line.h"
+#include "tools/exported_file.h"
+
+namespace tercel::tools {
+namespace {
+
+constexpr char kUsage[] = R"(usage: tercel-aot FILE -o FOLDER [FLAG...]    (- is standard input)
+
+FILE is a StableHLO portable artifact, what jax.export wrote for cpu, or an artifact that tercel.aot
+saved. FOLDER gets a library: NAME.so, NAME.a, NAME.h, NAME.hpp and NAME.cmake.
+
+  --name=NAME          of the program (default: the file's)
+  --procedure=NAME     of the one procedure of a StableHLO file (default: run)
+  --targets=LIST       native (the default), or CPU levels as x86-64-v2,x86-64-v3,x86-64-v4
+  --artifact=PATH      write the artifact too
+  --side-file          keep the globals' values in NAME.weights
+)";
+
+struct Request {
+  std::string file, folder, name, procedure, targets, artifact;
+  bool side_file = false;
+};
+
+Result<Request> parse(CommandLine& line) {
+  Request request;
+  request.folder = line.value("output");
+  request.name = line.value("name");
+  request.procedure = line.value("procedure", "run");
+  request.targets = line.value("targets");
+  request.artifact = line.value("artifact");
+  request.side_file = line.flag("side-file");
+  TERCEL_TRY(line.unknownFlag());
+  if (line.words().size() != 1) return invalidArgument("name one file; see --help");
+  if (request.folder.empty() && request.artifact.empty()) {
+    return invalidArgument("name a folder for the library, -o FOLDER, or an --artifact");
+  }
+  request.file = line.words()[0];
+  if (request.name.empty()) {
+    const std::string stem = std::filesystem::path(request.file).stem().string();
+    for (char c : stem == "-" ? "program" : stem) request.name += std::isalnum(c) ? c : '_';
+  }
+  return request;
+}
+
+// The plugin's functions, looked up by name.
+class Plugin {
+ public:
+  static Result<Plugin> open() {
+    std::error_code error;
+    const auto self = std::filesystem::read_symlink("/proc/self/exe", error);
+    const std::string path =
+        (self.parent_path().parent_path() / "pjrt_plugin_tercel.so").string();
+    void* library = dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL);
+    if (!library) return Status(Code::not_found, cat("cannot open the compiler: ", dlerror()));
+    return Plugin(library);
+  }
+  template <class Function>
+  Function* find(const char* name) const {
+    return reinterpret_cast<Function*>(dlsym(library_, name));
+  }
+  Status check(int code) const {
+    if (code == TERCEL_OK) return Status();
+    return Status(static_cast<Code>(code),
+                  find<decltype(tercel_error_message)>("tercel_error_message")());
+  }
+
+ private:
+  explicit Plugin(void* library) : library_(library) {}
+  void* library_;
+};
+#define CALL(plugin, function, ...) \
+  (plugin).check((plugin).find<decltype(function)>(#function)(__VA_ARGS__))
+
+bool isArtifact(const std::vector<std::byte>& file) {
+  constexpr std::string_view kMagic = "TERCELAR";
+  return file.size() >= kMagic.size() &&
+         std::memcmp(file.data(), kMagic.data(), kMagic.size()) == 0;
+}
+
+Result<tercel_artifact*> makeArtifact(const Plugin& plugin, const Request& request) {
+  TERCEL_ASSIGN(std::vector<std::byte> file, readFile(request.file));
+  tercel_artifact* artifact = nullptr;
+  if (isArtifact(file)) {
+    TERCEL_TRY(CALL(plugin, tercel_artifact_parse, file.data(), file.size(), &artifact));
+    if (request.targets.empty()) return artifact;
+    TERCEL_TRY(CALL(plugin, tercel_artifact_compile, artifact, request.targets.c_str()));
+    return artifact;
+  }
+  TERCEL_ASSIGN(const std::vector<std::byte> module, stablehloOf(std::move(file)));
+  TERCEL_TRY(CALL(plugin, tercel_artifact_create, request.name.c_str(), &artifact));
+  tercel_procedure_spec spec = {};
+  spec.struct_size = sizeof(spec);
+  spec.name = request.procedure.c_str();
+  spec.module = module.data();
+  spec.module_size = module.size();
+  TERCEL_TRY(CALL(plugin, tercel_artifact_add_procedure, artifact, &spec));
+  const std::string targets = request.targets.empty() ? "native" : request.targets;
+  TERCEL_TRY(CALL(plugin, tercel_artifact_compile, artifact, targets.c_str()));
+  return artifact;
+}
+
+Status run(CommandLine line) {
+  if (line.flag("help")) return std::fputs(kUsage, stdout), Status();
+  TERCEL_ASSIGN(const Request request, parse(line));
+  TERCEL_ASSIGN(const Plugin plugin, Plugin::open());
+  TERCEL_ASSIGN(tercel_artifact* artifact, makeArtifact(plugin, request));
+  if (!request.artifact.empty()) {
+    TERCEL_TRY(CALL(plugin, tercel_artifact_save, artifact, request.artifact.c_str()));
+  }
+  if (request.folder.empty()) return Status();
+  tercel_library_options options = {};
+  options.struct_size = sizeof(options);
+  options.side_file = request.side_file;
+  return CALL(plugin, tercel_artifact_save_library, artifact, request.folder.c_str(), &options);
+}
+
+}  // namespace
+}  // namespace tercel::tools
+
+int main(int argc, char** argv) {
+  using tercel::tools::CommandLine;
+  return tercel::tools::finish("tercel-aot", tercel::tools::run(CommandLine(argc, argv)));
+}

@@ -1,0 +1,118 @@
+"""tercel-aot and tercel-run: from StableHLO to a library and a call, without Python."""
+
+import ctypes
+import pathlib
+import subprocess
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+
+from tercel import aot
+from tercel.aot import Program
+from tercel.library import library_path
+
+FOLDER = pathlib.Path(library_path()).parent
+AOT = FOLDER / "aot" / "tercel-aot"
+RUN = next((path for path in (FOLDER.parent / "tools" / "tercel-run", FOLDER / "aot" / "tercel-run")
+            if path.is_file()), None)
+
+pytestmark = [pytest.mark.native,
+              pytest.mark.skipif(not AOT.is_file(), reason="the tools were not built")]
+
+
+def tool(*words, fails=False):
+    done = subprocess.run([str(w) for w in words], capture_output=True, text=True, env={},
+                          timeout=120)
+    assert (done.returncode != 0) == fails, done.stdout + done.stderr
+    return done.stderr if fails else done.stdout
+
+
+def function(x, y):
+    return jnp.tanh(x) @ y, x.sum(axis=0)
+
+
+X = np.linspace(-2, 2, 20, dtype=np.float32).reshape(4, 5)
+Y = np.linspace(1, 3, 15, dtype=np.float32).reshape(5, 3)
+
+
+def exported(platform="cpu"):
+    return jax.export.export(jax.jit(function), platforms=[platform])(X, Y)
+
+
+@pytest.mark.parametrize("kind", ["export", "stablehlo"])
+def test_a_library_of_a_file(tmp_path, kind):
+    data = exported()
+    path = tmp_path / "model.file"
+    path.write_bytes(data.serialize() if kind == "export" else data.mlir_module_serialized)
+    tool(AOT, path, "-o", tmp_path / "out", "--targets=x86-64-v2,native", "--procedure", "go")
+    library = ctypes.CDLL(str(tmp_path / "out" / "model.so"))
+    instance = ctypes.c_void_p()
+    assert library.model_create(None, ctypes.byref(instance)) == 0
+    product, total = np.zeros((4, 3), np.float32), np.zeros(5, np.float32)
+    pointers = [ctypes.c_void_p(a.ctypes.data) for a in (X, Y, product, total)]
+    assert library.model_go(instance, *pointers) == 0
+    library.model_destroy(instance)
+    wanted = jax.jit(function)(X, Y)
+    np.testing.assert_array_equal(product, wanted[0])
+    np.testing.assert_array_equal(total, wanted[1])
+
+
+def test_bad_files_are_refused(tmp_path):
+    path = tmp_path / "model"
+    path.write_bytes(exported("cuda").serialize())
+    assert "exported for cuda" in tool(AOT, path, "-o", tmp_path / "out", fails=True)
+    whole = exported().serialize()
+    path.write_bytes(whole)
+    assert "unknown target vax" in tool(AOT, path, "-o", tmp_path / "out", "--targets=vax",
+                                        fails=True)
+    assert "--wat" in tool(AOT, path, "-o", tmp_path / "out", "--wat", fails=True)
+    end = whole.index(b"ML\xefR") + len(exported().mlir_module_serialized)
+    for size in range(0, end, 1 + end // 40):
+        path.write_bytes(whole[:size])
+        tool(AOT, path, "-o", tmp_path / "out", fails=True)
+    assert not (tmp_path / "out").exists()
+
+
+def test_a_name_that_the_library_has_itself(tmp_path):
+    path = tmp_path / "model"
+    path.write_bytes(exported().serialize())
+    message = tool(AOT, path, "-o", tmp_path / "out", "--procedure=create", fails=True)
+    assert "model_create" in message
+    assert not (tmp_path / "out").exists()
+
+
+class Counter(Program):
+    _count = jnp.float32(3)
+
+    def add(self, x=Program.like(np.zeros(4, np.float32))):
+        self._count = self._count + 1
+        return x * self._count
+
+
+@pytest.mark.skipif(RUN is None, reason="tercel-run was not built")
+def test_an_artifact_is_listed_run_and_compared(tmp_path):
+    path = tmp_path / "counter.tercel"
+    Program.get_compiled_artifact(Counter()).save(path)
+    listed = tool(RUN, path)
+    for line in ("global count: f32[], mutable", "procedure add", "argument x: f32[4]"):
+        assert line in listed
+    x = np.array([1, 2, 3, 4], np.float32)
+    np.save(tmp_path / "x.npy", x)
+    np.save(tmp_path / "wanted.npy", x * 4)
+    words = [RUN, path, "--procedure", "add", "--input", f"x={tmp_path / 'x.npy'}", "--expect",
+             f"result={tmp_path / 'wanted.npy'}"]
+    assert "4 8 12 16" in tool(*words)
+    assert "is not that of" in tool(*words, "--repeat=2", fails=True)
+    assert "no procedure sub" in tool(RUN, path, "--procedure=sub", fails=True)
+    assert "no argument y" in tool(RUN, path, "--procedure=add", "--input=y=z", fails=True)
+
+
+def test_the_library_of_an_artifact_for_other_cpus(tmp_path):
+    path = tmp_path / "f.tercel"
+    aot.compile(function, X, Y).save(path)
+    tool(AOT, path, "-o", tmp_path / "out", "--targets=x86-64-v3,x86-64-v2", "--side-file")
+    assert {p.name for p in (tmp_path / "out").iterdir()} == {
+        "function.so", "function.a", "function.h", "function.hpp", "function.cmake",
+        "function.weights", "tercel_program.h"}
