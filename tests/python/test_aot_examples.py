@@ -2,13 +2,15 @@
 
 import os
 import pathlib
+import re
 import shutil
 import subprocess
 import sys
 
 import pytest
 
-EXAMPLES = pathlib.Path(__file__).resolve().parents[2] / "examples" / "aot"
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+EXAMPLES = ROOT / "examples" / "aot"
 NAMES = ("digits", "gpt", "orbit")
 # What a library may need: the C library's own parts.
 SYSTEM = {"libc.so.6", "libm.so.6", "libpthread.so.0", "libdl.so.2", "ld-linux-x86-64.so.2"}
@@ -98,3 +100,18 @@ def test_weights_in_a_file_of_their_own(saved, programs, tmp_path):
     (tmp_path / "digits.weights").write_bytes(b"other")
     done = subprocess.run([tmp_path / "digits"], cwd=tmp_path, capture_output=True, text=True)
     assert done.returncode == 1 and "weights" in done.stderr
+
+
+def test_the_guide(tmp_path):
+    """docs/aot.md's first class and its C program."""
+    blocks = re.findall(r"```(\w+)\n(.*?)```", (ROOT / "docs" / "aot.md").read_text(), re.DOTALL)
+    python = next(text for language, text in blocks if language == "python")
+    c = next(text for language, text in blocks if "int main" in text)
+    (tmp_path / "line.py").write_text(python)
+    (tmp_path / "main.c").write_text(c)
+    assert "6.999" in run(sys.executable, "line.py", cwd=tmp_path)[-1]
+    for command in re.findall(r"^cc .*?(?= &&)", "\n".join(text for _, text in blocks), re.M):
+        run("sh", "-c", command, cwd=tmp_path)
+        assert run(tmp_path / "main", cwd=tmp_path, env={})[-1].startswith("7, loss ")
+        (tmp_path / "main").unlink()
+    assert (tmp_path / "line.state").stat().st_size > 8
