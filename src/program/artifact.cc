@@ -1,7 +1,7 @@
 #include "program/artifact.h"
 
 #include <new>
-#include <unordered_set>
+#include <set>
 
 #include "program/file_header.h"
 #include "program/file_io.h"
@@ -70,7 +70,7 @@ Status checkShape(const std::string& name, const Shape& shape) {
 }
 
 Status checkGlobals(const Artifact& artifact) {
-  std::unordered_set<std::string> names;
+  std::set<std::string> names;
   for (const Global& global : artifact.globals) {
     TERCEL_TRY(checkShape(global.name, global.shape));
     if (!names.insert(global.name).second) {
@@ -128,7 +128,7 @@ Status validateArtifact(const Artifact& artifact) {
     return invalidArgument("the program's name must be a C identifier, not '", artifact.name, "'");
   }
   TERCEL_TRY(checkGlobals(artifact));
-  std::unordered_set<std::string> names;
+  std::set<std::string> names;
   for (const Procedure& procedure : artifact.procedures) {
     const std::string name = cat(procedure.name, procedure.signature.empty() ? "" : "_",
                                  procedure.signature);

@@ -3,6 +3,7 @@
 #include <cstring>
 
 #include "core/log.h"
+#include "runtime/engine/host.h"
 #include "runtime/engine/thread_pool.h"
 #include "runtime/strided_copy.h"
 
@@ -27,7 +28,7 @@ Client::~Client() = default;
 
 Result<std::unique_ptr<Client>> Client::create(const Options& options) try {
   std::unique_ptr<Client> client(new Client(options));
-  client->pool_ = std::make_unique<engine::ThreadPool>(static_cast<int>(options.num_threads));
+  client->pool_ = std::make_unique<engine::ThreadPool>(engine::threadsFor(options.num_threads));
   for (int id = 0; id < options.num_devices; ++id) {
     client->devices_.push_back(std::make_unique<Device>(client.get(), id, options.memory_limit,
                                                         static_cast<Poison>(options.poison)));

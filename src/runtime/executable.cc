@@ -7,6 +7,7 @@
 #include "program/format.h"
 #include "program/validate.h"
 #include "runtime/client.h"
+#include "runtime/engine/code_names.h"
 #include "runtime/engine/loaded_program.h"
 #include "runtime/launch.h"
 
@@ -78,7 +79,7 @@ Result<std::unique_ptr<Executable>> Executable::create(Client* client, program::
     made->runner_ = std::move(options.runner);
   } else {
     engine::LoadOptions load;
-    load.announce = client->options().perf;
+    if (client->options().perf) load.announce = engine::announceCode;
     TERCEL_ASSIGN(made->runner_, engine::LoadedProgram::load(made->program_, load));
   }
   made->code_bytes_ = made->runner_->codeBytes();

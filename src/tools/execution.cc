@@ -4,6 +4,7 @@
 #include <chrono>
 
 #include "compiler/eval/difference.h"
+#include "runtime/engine/host.h"
 #include "runtime/engine/loaded_program.h"
 #include "runtime/engine/thread_pool.h"
 
@@ -22,7 +23,7 @@ Result<eval::Literals> runNative(program::Program program, const eval::Literals&
   std::vector<Shape> shapes;
   for (const auto& result : program.results) shapes.push_back(result.shape);
   TERCEL_ASSIGN(auto loaded, engine::LoadedProgram::load(std::move(program)));
-  engine::ThreadPool pool(static_cast<int>(runs.threads));
+  engine::ThreadPool pool(engine::threadsFor(runs.threads));
   std::vector<program::AlignedBytes> results;
   for (const Shape& shape : shapes) results.emplace_back(shape.bytes());
   for (int64_t i = 0; i < std::max<int64_t>(runs.count, 1); ++i) {

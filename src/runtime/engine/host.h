@@ -9,6 +9,10 @@ namespace tercel::engine {
 
 // CPUs by affinity and by the quota of its cgroups, rounded up; at least 1.
 int availableCpus();
+// `wanted`, or availableCpus() for 0.
+inline int threadsFor(int64_t wanted) {
+  return wanted > 0 ? static_cast<int>(wanted) : availableCpus();
+}
 
 // Bytes of memory that the machine and its cgroups allow in all.
 int64_t availableMemory();

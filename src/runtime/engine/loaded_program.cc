@@ -7,7 +7,6 @@
 #include <new>
 
 #include "program/validate.h"
-#include "runtime/engine/code_names.h"
 #include "runtime/engine/host.h"
 #include "runtime/engine/parts.h"
 #include "runtime/engine/thread_pool.h"
@@ -97,7 +96,7 @@ Status LoadedProgram::findKernels(const LoadOptions& options, std::vector<Kernel
   if (!options.resolve && !program_->objects.empty()) {
     std::vector<ObjectBytes> objects(program_->objects.begin(), program_->objects.end());
     TERCEL_ASSIGN(code_, LoadedCode::load(objects));
-    if (options.announce) announceCode(code_);
+    if (options.announce) options.announce(code_);
   }
   for (const program::Kernel& kernel : program_->kernels) {
     KernelFn fn = options.resolve ? options.resolve(kernel.symbol)

@@ -17,7 +17,7 @@ namespace tercel::engine {
 struct LoadOptions {
   // Finds a kernel by symbol, in place of the program's objects; null where there is none.
   std::function<KernelFn(std::string_view symbol)> resolve;
-  bool announce = false;  // to perf and gdb
+  void (*announce)(const LoadedCode& code) = nullptr;  // as announceCode does
 };
 
 class LoadedProgram final : public Runner {

@@ -274,7 +274,7 @@ LoadedCode::~LoadedCode() {
 }
 
 void* LoadedCode::find(std::string_view symbol) const {
-  auto found = symbols_.find(std::string(symbol));
+  auto found = symbols_.find(symbol);
   return found == symbols_.end() ? nullptr : found->second;
 }
 

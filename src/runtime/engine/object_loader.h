@@ -2,10 +2,11 @@
 // have instead of a dynamic linker.
 #pragma once
 #include <cstddef>
+#include <functional>
+#include <map>
 #include <span>
 #include <string>
 #include <string_view>
-#include <unordered_map>
 
 #include "core/status.h"
 
@@ -39,13 +40,13 @@ class LoadedCode {
     return reinterpret_cast<Function*>(find(symbol));
   }
   std::span<const std::byte> mapping() const { return {base_, size_}; }
-  const std::unordered_map<std::string, void*>& symbols() const { return symbols_; }
+  const std::map<std::string, void*, std::less<>>& symbols() const { return symbols_; }
 
  private:
   friend class Linker;
   std::byte* base_ = nullptr;
   size_t size_ = 0;
-  std::unordered_map<std::string, void*> symbols_;
+  std::map<std::string, void*, std::less<>> symbols_;
 };
 
 }  // namespace tercel::engine

@@ -56,8 +56,7 @@ void* threadScratch(size_t bytes) {
 }
 
 ThreadPool::ThreadPool(int threads) {
-  if (threads <= 0) threads = availableCpus();
-  workers_.reserve(static_cast<size_t>(threads - 1));
+  workers_.reserve(static_cast<size_t>(std::max(threads, 1) - 1));
   try {
     for (int i = 1; i < threads; ++i) workers_.emplace_back([this] { work(); });
   } catch (const std::exception&) {

@@ -18,8 +18,8 @@ void* threadScratch(size_t bytes);
 
 class ThreadPool {
  public:
-  // `threads` counts the caller: 1 starts none. 0: availableCpus().
-  explicit ThreadPool(int threads = 0);
+  // `threads` counts the caller: 1 starts none.
+  explicit ThreadPool(int threads);
   ~ThreadPool();  // no loop may be running
   ThreadPool(const ThreadPool&) = delete;
   ThreadPool& operator=(const ThreadPool&) = delete;
