@@ -13,7 +13,7 @@ import time
 
 import pytest
 
-_STAND_IN = "jax._src.hypothesis_test_util"
+_STAND_INS = {"jax._src.hypothesis_test_util", "jax._src.pallas.pallas_test_util"}
 
 _path = os.environ["TERCEL_RECORD"]
 
@@ -21,9 +21,8 @@ _path = os.environ["TERCEL_RECORD"]
 class _StandIn:
     @staticmethod
     def find_spec(name, path=None, target=None):
-        here = pathlib.Path(__file__).parent
-        return importlib.util.spec_from_file_location(
-            name, here / "hypothesis_test_util.py") if name == _STAND_IN else None
+        file = pathlib.Path(__file__).parent / "stand_ins" / (name.rpartition(".")[2] + ".py")
+        return importlib.util.spec_from_file_location(name, file) if name in _STAND_INS else None
 
 
 sys.meta_path.append(_StandIn)  # last: JAX's own is taken where it has it
