@@ -74,3 +74,14 @@ def test_grouped_convolutions_and_their_gradients(agree, rng, groups, layout):
     x = ordered(inputs, N=3, H=11, W=10, C=channels)
     w = ordered(kernel, H=3, W=2, I=channels // groups, O=features)
     agree(jax.value_and_grad(loss, (0, 1)), x, w, scale=10)
+
+
+@pytest.mark.parametrize("dtype", ["complex64", "complex128"])
+@pytest.mark.parametrize("equation", ["mk,kn->mn", "km,nk->mn", "bmk,bkn->bmn", "mbk,kbn->nbm"])
+@pytest.mark.parametrize("m, k, n", [(16, 16, 16), (17, 33, 65), (130, 70, 40), (15, 40, 40)])
+def test_complex(agree, rng, x64, dtype, equation, m, k, n):
+    left, right = ([{"m": m, "k": k, "n": n, "b": 3}[d] for d in side]
+                   for side in equation.split("->")[0].split(","))
+    a, b = ((rng.normal(size=s) + 1j * rng.normal(size=s)).astype(dtype) for s in (left, right))
+    agree(lambda a, b: (jnp.einsum(equation, a, b), jnp.abs(jnp.einsum(equation, a.conj(), b))),
+          a, b, scale=20)

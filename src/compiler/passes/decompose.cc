@@ -1,6 +1,7 @@
 // Algorithms as loops, products and reductions, one file a concept: expand_linalg.cc,
-// expand_batch_norm.cc.
+// expand_batch_norm.cc, expand_complex_product.cc.
 #include "compiler/passes/expand_batch_norm.h"
+#include "compiler/passes/expand_complex_product.h"
 #include "compiler/passes/expand_linalg.h"
 #include "compiler/passes/passes.h"
 
@@ -23,6 +24,10 @@ Values expansionOf(Builder& b, const Op& op) {
       return expandBatchNorm(b, op);
     case OpKind::cholesky_:
       return {expandCholesky(b, op)};
+    case OpKind::dot_general_: {
+      const Value product = expandComplexProduct(b, op);
+      return product.valid() ? Values{product} : Values{};
+    }
     case OpKind::triangular_solve_:
       return {expandTriangularSolve(b, op)};
     default:
