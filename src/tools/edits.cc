@@ -91,7 +91,8 @@ bool replaceByNew(const Module& now, OpId id, const Attempt& attempt, bool argum
   for (const Value v : now.op(id).results) {
     const ir::Type type = now.type(v);
     if (type.is_token) return false;
-    replaceUses(edited, v, argument ? newArgument(edited, type) : newConstant(edited, type.shape, 0));
+    const Value by = argument ? newArgument(edited, type) : newConstant(edited, type.shape, 0);
+    replaceUses(edited, v, by);
   }
   eraseOp(edited, id);
   return attempt(std::move(edited));
@@ -137,6 +138,19 @@ Module withoutPart(const Module& now, OpId id, size_t part) {
   return edited;
 }
 
+// Whether an op stands in a region whose result, were it another op's, would depend on an order that
+// is left open.
+bool isInReducer(const Module& m, OpId id) {
+  const RegionId region = placeOf(m, id).first;
+  for (const OpId around : opsOfMain(m)) {
+    const Op& op = m.op(around);
+    const ir::OpClass kind = ir::opClass(op.kind);
+    const bool reduces = kind == ir::OpClass::reduce || kind == ir::OpClass::index;
+    if (reduces && std::ranges::find(op.regions, region) != op.regions.end()) return true;
+  }
+  return false;
+}
+
 }  // namespace
 
 std::vector<OpId> opsOfMain(const Module& module) {
@@ -174,6 +188,7 @@ void replaceOps(const Module& now, const Attempt& attempt) {
     const std::vector<OpId> ops = opsOfMain(now);
     if (i >= ops.size()) continue;
     const OpId id = ops[i];
+    if (isInReducer(now, id)) continue;
     if (now.op(id).kind == OpKind::constant_) {
       replaceByNew(now, id, attempt, true);
     } else if (!replaceByNew(now, id, attempt, true) && !replaceByNew(now, id, attempt, false)) {

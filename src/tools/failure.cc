@@ -74,7 +74,8 @@ Status check(const ir::Module& module, const Trial& trial, bool* differs) {
 std::string readAll(int from) {
   std::string text;
   char part[4096];
-  for (ssize_t n; (n = read(from, part, sizeof part)) > 0;) text.append(part, static_cast<size_t>(n));
+  for (ssize_t n; (n = read(from, part, sizeof part)) > 0;)
+    text.append(part, static_cast<size_t>(n));
   return text;
 }
 

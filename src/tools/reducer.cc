@@ -13,7 +13,7 @@ using ir::Module;
 using ir::Op;
 using ir::OpKind;
 
-// What counts most comes first. An edit is kept where this becomes less, so that they come to an end.
+// What counts most comes first. An edit is kept where this becomes less, so that they end.
 using Size = std::array<int64_t, 6>;
 
 Size sizeOf(const Module& module) {

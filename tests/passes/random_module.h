@@ -12,7 +12,9 @@ namespace tercel::passes {
 
 class RandomModule {
  public:
-  explicit RandomModule(uint64_t seed) : random_(seed) {}
+  // `attributed`: ops with many attributes too, whose sums a pass may group in another way.
+  explicit RandomModule(uint64_t seed, bool attributed = false)
+      : random_(seed), attributed_(attributed) {}
 
   // A module of about `ops` ops in main.
   ir::Module make(int ops);
@@ -53,10 +55,27 @@ class RandomModule {
   void branch(B& b, int depth);
   void loop(B& b, int depth);
   void call(B& b);
+  // random_attributed.cc
+  void attributed(B& b);
+  void window(B& b);
+  void pooledGradient(B& b);
+  void gather(B& b);
+  void scatter(B& b);
+  void imageConvolution(B& b);
+  void fewBits(B& b);
+  void addInferred(B& b, ir::OpKind kind, ir::Values operands, ir::Attrs attrs,
+                   std::vector<ir::RegionId> regions);
+  DType number();
+  ir::Ints between(size_t count, int64_t low, int64_t high);
+  Dims numbersOf(int64_t count, int64_t largest);
+  ir::Value numbers(DType dtype, size_t rank, int64_t largest, B& b);
+  ir::Ints someDimensions(size_t rank);
+  ir::RegionId combiner(B& b, DType dtype, std::span<const ir::OpKind> kinds);
   ir::RegionId reducer(ir::Module& m, DType dtype, int lanes);
   ir::RegionId branchRegion(B& b, std::span<const Shape> shapes, int depth);
 
   std::mt19937_64 random_;
+  bool attributed_;
   std::vector<ir::Value> pool_;  // what is visible where ops are being added
 };
 

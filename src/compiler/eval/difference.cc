@@ -39,8 +39,10 @@ bool partAgrees(double got, double wanted, double allowed) {
 }
 
 double finiteSize(std::complex<double> number) {
-  double size = std::max(std::abs(number.real()), std::abs(number.imag()));
-  return std::isfinite(size) ? size : 0;
+  double size = 0;
+  for (double part : {number.real(), number.imag()})
+    if (std::isfinite(part)) size = std::max(size, std::abs(part));
+  return size;
 }
 
 template <class T>
