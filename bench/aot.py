@@ -1,0 +1,140 @@
+"""Saved programs beside IREE's runtime and ONNX Runtime: python aot.py prepare|measure FOLDER
+
+`prepare` needs JAX and Tercel, `measure` NumPy, onnx, onnxruntime, iree-base-compiler and
+iree-base-runtime (all of PyPI), and Tercel's library (PJRT_TERCEL_LIBRARY): two environments, one
+folder. The model is the demo's network; all use every CPU there is; runs take turns, the least counts.
+"""
+
+import os
+import pathlib
+import sys
+import time
+
+import numpy as np
+
+BATCHES = (1, 64, 360)
+
+
+def prepare(folder):
+    import jax
+
+    from tercel.aot import Program
+    from tercel.demo import digits
+
+    params = digits.init(jax.random.key(0))
+    images = digits.load_digits()[2]
+    predict = jax.jit(lambda x: digits.logits(params, x))
+
+    class Network(Program):
+        _params = Program.export_global(params, mutable=False)
+
+        def predict(self, images=Program.like(images[:1], "batch, ...", batch=BATCHES)):
+            return digits.logits(self._params, images)
+
+    begin = time.perf_counter()
+    Program.get_compiled_artifact(Network).save(folder / "network.tercel")
+    print(f"Tercel: traced, compiled and saved in {time.perf_counter() - begin:.2f} s")
+    for batch in BATCHES:
+        exported = jax.export.export(predict, platforms=["cpu"])(images[:batch])
+        (folder / f"network{batch}.mlirbc").write_bytes(exported.mlir_module_serialized)
+    arrays = {f"{layer}.{name}": value for layer, leaves in params.items()
+              for name, value in leaves.items()}
+    np.savez(folder / "arrays.npz", images=images[:max(BATCHES)],
+             scores=predict(images[:max(BATCHES)]), **arrays)
+
+
+def tercel_program(folder, batch, arrays):
+    import tercel
+
+    model = tercel.load(folder / "network.tercel", num_threads=os.cpu_count())
+    return model.predict
+
+
+def onnx_program(folder, batch, arrays):
+    import onnx
+    import onnxruntime
+    from onnx import helper, numpy_helper
+
+    weights = {name: np.ascontiguousarray(arrays[f"{name}.w"].transpose(3, 2, 0, 1))
+               for name in ("conv1", "conv2")}
+    weights |= {name: arrays[f"{name}.w"] for name in ("dense1", "dense2")}
+    tensors = [numpy_helper.from_array(value, f"{name}.w") for name, value in weights.items()]
+    tensors += [numpy_helper.from_array(arrays[f"{name}.b"], f"{name}.b") for name in weights]
+    tensors += [numpy_helper.from_array(np.array([batch, -1]), "flat")]
+    nodes, last = [], "images"
+
+    def add(kind, *inputs, **attributes):
+        nonlocal last
+        output = f"value{len(nodes)}"
+        nodes.append(helper.make_node(kind, [last, *inputs], [output], **attributes))
+        last = output
+
+    add("Transpose", perm=[0, 3, 1, 2])
+    for name in ("conv1", "conv2"):
+        add("Conv", f"{name}.w", f"{name}.b", pads=[1, 1, 1, 1])
+        add("Relu")
+    add("MaxPool", kernel_shape=[2, 2], strides=[2, 2])
+    add("Transpose", perm=[0, 2, 3, 1])
+    add("Reshape", "flat")
+    add("Gemm", "dense1.w", "dense1.b")
+    add("Relu")
+    add("Gemm", "dense2.w", "dense2.b")
+    kind = onnx.TensorProto.FLOAT
+    graph = helper.make_graph(
+        nodes, "network", [helper.make_tensor_value_info("images", kind, [batch, 8, 8, 1])],
+        [helper.make_tensor_value_info(last, kind, [batch, 10])], tensors)
+    model = helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)], ir_version=9)
+    session = onnxruntime.InferenceSession(model.SerializeToString(),
+                                           providers=["CPUExecutionProvider"])
+    return lambda images: session.run(None, {"images": images})[0]
+
+
+def iree_program(folder, batch, arrays):
+    import iree.compiler
+    import iree.runtime
+
+    compiled = iree.compiler.compile_file(
+        str(folder / f"network{batch}.mlirbc"), input_type="stablehlo",
+        target_backends=["llvm-cpu"], extra_args=["--iree-llvmcpu-target-cpu=host"])
+    config = iree.runtime.Config("local-task")
+    context = iree.runtime.SystemContext(config=config)
+    context.add_vm_module(iree.runtime.VmModule.copy_buffer(context.instance, compiled))
+    main = context.modules.jit__lambda.main
+    return lambda images: main(images).to_host()
+
+
+PROGRAMS = {"Tercel": tercel_program, "ONNX Runtime": onnx_program, "IREE": iree_program}
+
+
+def least_times(calls, seconds=6.0):
+    least = {name: float("inf") for name in calls}
+    end = time.perf_counter() + seconds
+    while time.perf_counter() < end:
+        for name, call in calls.items():
+            for _ in range(20):
+                begin = time.perf_counter()
+                call()
+                least[name] = min(least[name], time.perf_counter() - begin)
+    return least
+
+
+def measure(folder):
+    arrays = np.load(folder / "arrays.npz")
+    print("| batch | " + " | ".join(f"{name}: load ms, run us" for name in PROGRAMS) + " |")
+    print("|---|" + "---|" * len(PROGRAMS))
+    for batch in BATCHES:
+        images, wanted = arrays["images"][:batch], arrays["scores"][:batch]
+        calls, loads = {}, {}
+        for name, make in PROGRAMS.items():
+            begin = time.perf_counter()
+            program = make(folder, batch, arrays)
+            loads[name] = time.perf_counter() - begin
+            np.testing.assert_allclose(program(images), wanted, rtol=1e-3, atol=1e-4)
+            calls[name] = lambda program=program: program(images)
+        least = least_times(calls)
+        print(f"| {batch} | " + " | ".join(f"{loads[name] * 1e3:.0f}, {least[name] * 1e6:.0f}"
+                                           for name in PROGRAMS) + " |", flush=True)
+
+
+if __name__ == "__main__":
+    {"prepare": prepare, "measure": measure}[sys.argv[1]](pathlib.Path(sys.argv[2]))
