@@ -291,48 +291,6 @@ def test_errors_of_calls(artifact, call, kind, message):
         call(package.load(artifact.to_bytes()))
 
 
-class Foreign(Program):
-    _sum = np.zeros(3, np.float32)
-
-    def add(self, x=Program.like(np.zeros((2, 3), np.float32))):
-        kind = jax.ShapeDtypeStruct((3,), jnp.float32)
-        rows, count = jax.ffi.ffi_call("sum_rows", (kind, jax.ShapeDtypeStruct((), jnp.int32)))(
-            2 * x, times=np.int64(3))
-        self._sum = self._sum + rows
-        return self._sum, count
-
-
-def test_custom_calls_are_functions_of_whoever_runs_the_program():
-    data = Program.get_compiled_artifact(Foreign).to_bytes()
-    given = []
-
-    def sum_rows(configuration, x):
-        given.append((configuration, x))
-        return 3 * x.sum(0), np.int32(len(x))
-
-    loaded = package.load(data, custom_calls={"sum_rows": sum_rows})
-    x = np.arange(6, dtype=np.float32).reshape(2, 3)
-    for times in (1, 2):
-        result, count = loaded.add(x)
-        np.testing.assert_array_equal(result, times * 6 * x.sum(0))
-        assert count == 2
-    np.testing.assert_array_equal(given[0][1], 2 * x)
-    assert "times" in given[0][0]
-
-    def fails(configuration, x):
-        raise KeyError("mine")
-
-    with pytest.raises(KeyError, match="mine"):
-        package.load(data, custom_calls={"sum_rows": fails}).add(x)
-    with pytest.raises(ValueError, match="sum_rows gave 1 results in place of 2"):
-        package.load(data, custom_calls={"sum_rows": lambda _, x: x}).add(x)
-    with pytest.raises(ValueError, match=r"result 0: float32\[2,3\] in place of float32\[3\]"):
-        package.load(data, custom_calls={"sum_rows": lambda _, x: (x, x)}).add(x)
-    for calls in (None, {"other": sum_rows}):
-        with pytest.raises(RuntimeError, match="sum_rows"):
-            package.load(data, custom_calls=calls).add(x)
-
-
 def test_keys_with_dots():
     class Dots(Program):
         _p = {"a.b": np.ones(2, np.float32), "a": {"b": np.zeros(3, np.float32)}}

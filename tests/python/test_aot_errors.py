@@ -148,22 +148,6 @@ def test_declarations(make, kind, message):
         make()
 
 
-def test_what_cannot_leave_python_is_named():
-    class Calls(Program):
-        def prints(self, x=Program.like(VECTOR)):
-            jax.debug.print("x = {}", x)
-            return x
-
-        def calls(self, x=Program.like(VECTOR)):
-            return jax.pure_callback(np.sin, jax.ShapeDtypeStruct(x.shape, x.dtype), x)
-
-    for name, words in (("prints", "jax.debug.print"), ("calls", "jax.pure_callback")):
-        only = type("Calls", (Program,), {name: vars(Calls)[name]})
-        with pytest.raises(NotImplementedError, match=f"Calls.{name}: {words}.* cannot leave"):
-            Program.get_compiled_artifact(only)
-    assert float(Calls().prints(VECTOR)[0]) == 0  # in this process they work
-
-
 def test_errors_of_the_users_code_say_where():
     class Bad(Program):
         def run(self, x=Program.like(VECTOR)):

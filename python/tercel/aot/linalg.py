@@ -1,12 +1,4 @@
-# NOTE FROM THE LEAD TO HELPER 4 (21:50): please drop this file and the "tercel" platform: helper 5 is
-# serving JAX's own lapack_*_ffi targets by Eigen in src/runtime/linalg (tests/python/test_aot_linalg.py is
-# theirs). Export stays platforms=["cpu"], so results are those of the plugin's lowering. Go on with docs,
-# examples in tests, the IREE / ONNX Runtime table (docs/aot.md "Figures"), callbacks as C hooks by name.
-"""Linear algebra without LAPACK, for programs that leave Python.
-
-JAX can lower most factorisations without a library, as it does for platforms that have none; what
-it lacks is the symmetric eigenvalue problem, which its singular values need, too.
-"""
+"""Eigenvalues of Hermitian matrices as JAX code, for programs that leave Python without LAPACK."""
 
 import functools
 
@@ -14,21 +6,11 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-# JAX has no lowerings for a platform of this name, so that it takes those for all platforms.
-PLATFORM = "tercel"
-
 _SWEEPS = 20  # more than double precision needs
 
 
-@functools.cache
-def register():
-    """For all platforms that have no way of their own to do it."""
-    from jax.interpreters import mlir
-    mlir.register_lowering(jax.lax.linalg.eigh_p, mlir.lower_fun(_eigh, multiple_results=True))
-
-
-def _eigh(a, *, lower=True, sort_eigenvalues=True, subset_by_index=None, **options):
-    """Eigenvectors and eigenvalues of Hermitian matrices [..., n, n]."""
+def eigh(a, *, lower=True, sort_eigenvalues=True, subset_by_index=None, **options):
+    """Eigenvectors and eigenvalues of matrices [..., n, n]: the rule of jax.lax.linalg.eigh."""
     del options
     triangle = jnp.tril(a, -1) if lower else jnp.swapaxes(jnp.triu(a, 1), -1, -2).conj()
     diagonal = jnp.diagonal(a, axis1=-2, axis2=-1).real

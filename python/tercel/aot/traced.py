@@ -6,13 +6,8 @@ import re
 import jax
 import jax.numpy as jnp
 
-from tercel.aot import linalg, types
+from tercel.aot import lowerings, types
 from tercel.aot.values import Values, tracing
-
-# What JAX makes of functions of Python's, by the primitive in its programs.
-_CALLBACKS = {"pure_callback": "jax.pure_callback", "io_callback": "jax.experimental.io_callback",
-              "debug_callback": "jax.debug.callback", "debug_print": "jax.debug.print"}
-
 
 class Traced:
     """One signature of a procedure. `function` takes the values of `used`, then the arguments'
@@ -49,16 +44,22 @@ class Traced:
 
     @functools.cached_property
     def exported(self):
-        """jax.export's view of the function: as for CPUs, but without LAPACK."""
-        exported = self._export("cpu")
-        if b"lapack_" not in exported.mlir_module_serialized:
-            return exported
-        linalg.register()
+        """jax.export's view of the function: as for CPUs, but without LAPACK and Python."""
         try:
-            return self._export(linalg.PLATFORM)
+            exported = self._export("cpu")
+            if b"lapack_" not in exported.mlir_module_serialized:
+                return exported
+        except NotImplementedError:  # a callback
+            pass
+        program = jax.make_jaxpr(self.function)(*self.operand_types)
+        lowerings.register(program)
+        found = list(lowerings.obstacles(program))
+        try:
+            if not found:
+                return self._export(lowerings.PLATFORM)
         except NotImplementedError as error:
-            raise NotImplementedError(f"{self.where}: linear algebra that needs LAPACK cannot "
-                                      f"leave Python: {error}") from error
+            found = [str(error)]
+        raise NotImplementedError(f"{self.where}: cannot leave Python: {', '.join(found)}")
 
     def stablehlo(self):
         return self._lowered(self.exported.platforms).as_text()
@@ -68,11 +69,8 @@ class Traced:
         export = functools.partial(jax.export.export, function, platforms=[platform])
         try:
             return export()(*self.operand_types)
-        except NotImplementedError as error:
-            self._refuse_callbacks(error)
-            raise
         except ValueError:
-            # Calls of jax.ffi: whoever runs the program serves them.
+            # Custom calls: whoever runs the program serves them.
             text = self._lowered((platform,)).as_text()
             checks = [jax.export.DisabledSafetyCheck.custom_call(name)
                       for name in set(re.findall(r'custom_call @"?([\w.$]+)', text))]
@@ -131,22 +129,3 @@ class Traced:
                 raise TypeError(f"{self.where}: {types.place('result', path)} is a "
                                 f"{type(leaf).__name__}, not an array")
         return results, after
-
-    def _refuse_callbacks(self, error):
-        program = str(jax.make_jaxpr(self.function)(*self.operand_types))
-        found = [f"{name} ({', '.join(functions)})" if functions else name
-                 for name, functions in _callbacks(program)]
-        if found:
-            raise NotImplementedError(
-                f"{self.where}: {', '.join(found)} cannot leave Python: leave it out, or call a "
-                "function of C's by jax.ffi.ffi_call") from error
-
-
-def _callbacks(program):
-    """JAX's names of the callbacks in a printed program, each with the functions it calls."""
-    for primitive, name in _CALLBACKS.items():
-        calls = re.findall(rf"\b{primitive}\[(.*?)\n\s*\]", program, re.DOTALL)
-        if calls:
-            functions = {function for call in calls
-                         for function in re.findall(r"<function ([\w.<>]+) at", call)}
-            yield name, sorted(functions)

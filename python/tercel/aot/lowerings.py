@@ -1,0 +1,99 @@
+"""Lowerings for programs that leave Python, in place of those that need LAPACK or Python.
+
+They are registered for a platform of our own. JAX has general lowerings of most linear algebra, for
+platforms without a library: what it lacks is the symmetric eigenvalue problem. A callback becomes a
+custom call to a function of its name, which whoever runs the program serves; jax.debug.print is a
+custom call that the runtime itself can serve.
+"""
+
+import functools
+
+import jax
+
+from tercel.aot import linalg
+
+PLATFORM = "tercel"
+DEBUG_PRINT = "tercel_debug_print"  # src/runtime/engine/debug_print.cc
+_NAMES = {"pure_callback": "jax.pure_callback", "io_callback": "jax.experimental.io_callback",
+          "debug_callback": "jax.debug.callback", "debug_print": "jax.debug.print"}
+
+
+def register(program):
+    """For what there is in a ClosedJaxpr."""
+    from jax.interpreters import mlir
+    jax.devices()  # JAX takes rules for platforms that are there
+    rules = {"eigh": mlir.lower_fun(linalg.eigh, multiple_results=True),
+             "pure_callback": functools.partial(_call, effect=False),
+             "io_callback": functools.partial(_call, effect=True), "debug_print": _debug_print}
+    found = {equation.primitive for equation in _equations(program.jaxpr)}
+    # The singular values' lowering is where the eigenvalues come in.
+    for primitive in found | {jax.lax.linalg.eigh_p}:
+        if primitive.name in rules:
+            mlir.register_lowering(primitive, rules[primitive.name], platform=PLATFORM)
+
+
+def obstacles(program):
+    """What in a program calls Python and cannot be a custom call, by JAX's names."""
+    for equation in _equations(program.jaxpr):
+        name = equation.primitive.name
+        if name not in _NAMES:
+            continue
+        if name == "debug_callback":
+            yield _NAMES[name]
+        elif equation.params.get("ordered"):
+            yield f"an ordered {_NAMES[name]}"
+        elif name != "debug_print" and not _function_name(equation.params["callback"]):
+            yield f"{_NAMES[name]} of a function without a name"
+
+
+def _equations(jaxpr):
+    for equation in jaxpr.eqns:
+        yield equation
+        for value in equation.params.values():
+            for inner in value if isinstance(value, (tuple, list)) else [value]:
+                inner = getattr(inner, "jaxpr", inner)
+                if hasattr(inner, "eqns"):
+                    yield from _equations(inner)
+
+
+def _function_name(callback):
+    """As a custom call's target; None for a lambda and the like."""
+    function = getattr(callback, "callback_func", callback)
+    while isinstance(function, functools.partial):
+        function = function.func
+    name = getattr(function, "__name__", "")
+    return name if name.isidentifier() else None
+
+
+def _call(context, *operands, callback, effect, **options):
+    del options
+    rule = jax.ffi.ffi_lowering(_function_name(callback), has_side_effect=effect)
+    return rule(context, *operands)
+
+
+def _debug_print(context, *operands, fmt, in_tree, static_args, has_placeholders, **options):
+    del options
+    fixed, places = dict(static_args), iter(range(len(operands)))
+    leaves = [str(fixed[i]) if i in fixed else _Place(next(places))
+              for i in range(in_tree.num_leaves)]
+    args, kwargs = jax.tree.unflatten(in_tree, leaves)
+    text = fmt.format(*args, **kwargs) if has_placeholders else " ".join(map(str, [fmt, *args]))
+    text = text.replace("{", "{{").replace("}", "}}").replace(_OPEN, "{").replace(_CLOSE, "}")
+    rule = jax.ffi.ffi_lowering(DEBUG_PRINT, has_side_effect=True)
+    return rule(context, *operands, format=text)
+
+
+_OPEN, _CLOSE = "\ue000", "\ue001"
+
+
+class _Place:
+    """An operand's place in a text: {0}, or {0:.3f}."""
+
+    def __init__(self, number):
+        self._number = number
+
+    def __format__(self, spec):
+        return f"{_OPEN}{self._number}{':' + spec if spec else ''}{_CLOSE}"
+
+    def __repr__(self):
+        return format(self)

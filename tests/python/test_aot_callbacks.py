@@ -1,0 +1,145 @@
+"""Callbacks of programs that leave Python: custom calls to functions of their names."""
+
+import functools
+import subprocess
+import sys
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+
+import tercel as package
+from tercel import aot
+from tercel.aot import Program
+
+VECTOR = np.arange(3, dtype=np.float32)
+KIND = jax.ShapeDtypeStruct((3,), jnp.float32)
+
+
+class Foreign(Program):
+    _sum = np.zeros(3, np.float32)
+
+    def add(self, x=Program.like(np.zeros((2, 3), np.float32))):
+        rows, count = jax.ffi.ffi_call("sum_rows", (KIND, jax.ShapeDtypeStruct((), jnp.int32)))(
+            2 * x, times=np.int64(3))
+        self._sum = self._sum + rows
+        return self._sum, count
+
+
+def test_calls_of_ffi():
+    data = Program.get_compiled_artifact(Foreign).to_bytes()
+    given = []
+
+    def sum_rows(configuration, x):
+        given.append((configuration, x))
+        return 3 * x.sum(0), np.int32(len(x))
+
+    loaded = package.load(data, custom_calls={"sum_rows": sum_rows})
+    x = np.arange(6, dtype=np.float32).reshape(2, 3)
+    for times in (1, 2):
+        result, count = loaded.add(x)
+        np.testing.assert_array_equal(result, times * 6 * x.sum(0))
+        assert count == 2
+    np.testing.assert_array_equal(given[0][1], 2 * x)
+    assert "times" in given[0][0]
+
+
+def test_functions_that_fail():
+    data = Program.get_compiled_artifact(Foreign).to_bytes()
+    x = np.zeros((2, 3), np.float32)
+
+    def fails(configuration, x):
+        raise KeyError("mine")
+
+    for function, kind, message in (
+            (fails, KeyError, "mine"),
+            (lambda _, x: x, ValueError, "sum_rows gave 1 results in place of 2"),
+            (lambda _, x: (x, x), ValueError,
+             r"result 0: float32\[2,3\] in place of float32\[3\]")):
+        with pytest.raises(kind, match=message):
+            package.load(data, custom_calls={"sum_rows": function}).add(x)
+    for calls in (None, {"other": fails}):
+        with pytest.raises(RuntimeError, match="sum_rows"):
+            package.load(data, custom_calls=calls).add(x)
+
+
+def triple(x):
+    return np.asarray(3 * x)
+
+
+def test_callbacks_keep_their_names():
+    seen = []
+
+    def notes(x):
+        seen.append(np.asarray(x))
+        return np.asarray(x)
+
+    def f(x):
+        def step(carry, _):
+            return carry + jax.experimental.io_callback(notes, KIND, carry), None
+
+        y = jax.pure_callback(functools.partial(triple), KIND, x)
+        return jax.lax.scan(step, y, None, length=2)[0]
+
+    data = aot.compile(f, VECTOR).to_bytes()
+    loaded = package.load(data, custom_calls={
+        "triple": lambda _, x: triple(x), "notes": lambda _, x: notes(x)})
+    np.testing.assert_array_equal(loaded.f(VECTOR), 12 * VECTOR)
+    np.testing.assert_array_equal(seen, [3 * VECTOR, 6 * VECTOR])
+
+
+PRINTS = """
+import sys, jax, numpy as np, tercel
+from tercel import aot
+def f(x, y):
+    jax.debug.print("x = {}, half {h:.2f} {{}} {w}", x, h=y / 2, w={"a": y})
+    jax.lax.fori_loop(0, 2, lambda i, c: (jax.debug.print("at {}", i), c)[1], 0)
+    return x
+x = np.arange(4, dtype=np.float32).reshape(2, 2)
+calls = {"unused": print} if "hook" in sys.argv else None
+tercel.load(aot.compile(f, x, 1.5).to_bytes(), custom_calls=calls).f(x, 1.5)
+"""
+
+
+@pytest.mark.parametrize("hook", ["", "hook"])
+def test_prints_go_to_stderr(hook):
+    done = subprocess.run([sys.executable, "-c", PRINTS, hook], capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+    assert "x = [[0 1]\n [2 3]], half 0.75 {} {'a': 1.5}\nat 0\nat 1\n" in done.stderr
+
+
+def test_prints_may_go_elsewhere():
+    lines = []
+
+    def f(x):
+        jax.debug.print("{} and {}", x[0], "text")
+        return x
+
+    def keep(configuration, *operands):
+        lines.append((configuration, *map(float, operands)))
+        return ()
+
+    package.load(aot.compile(f, VECTOR).to_bytes(),
+                 custom_calls={"tercel_debug_print": keep}).f(VECTOR)
+    assert lines == [('{format = "{0} and text"}', 0.0)]
+
+
+@pytest.mark.parametrize("function, message", [
+    (lambda x: jax.pure_callback(lambda y: y, KIND, x), "jax.pure_callback of a function without"),
+    (lambda x: jax.experimental.io_callback(triple, KIND, x, ordered=True),
+     "an ordered jax.experimental.io_callback"),
+    (lambda x: (jax.debug.print("{}", x, ordered=True), x)[1], "an ordered jax.debug.print"),
+    (lambda x: (jax.debug.callback(triple, x), x)[1], "jax.debug.callback"),
+    (lambda x: jax.lax.cond(x[0] > 0, jax.jit(lambda y: (jax.debug.callback(triple, y), y)[1]),
+                            lambda y: y, x), "jax.debug.callback"),
+])
+def test_what_cannot_leave_python_is_named(function, message):
+    class Calls(Program):
+        def run(self, x=Program.like(VECTOR)):
+            return function(x)
+
+    with pytest.raises(NotImplementedError,
+                       match=f"Calls.run: cannot leave Python: {message}"):
+        Program.get_compiled_artifact(Calls)
+    np.asarray(Calls().run(VECTOR))  # in this process it works
