@@ -3,10 +3,14 @@
 #include <gtest/gtest.h>
 
 #include <bit>
+#include <cmath>
 #include <cstdint>
+#include <numbers>
 #include <ostream>
 #include <random>
+#include <set>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "compiler/kernel/math/math.h"
@@ -88,6 +92,25 @@ void forEachEdge(F&& f) {
   }
 }
 
+// Where reductions cancel and results turn: multiples of pi/2 and of ln(2)/2, their neighbours, and
+// numbers beside 1.
+template <class F>
+void forEachHard(F&& f) {
+  constexpr long double kUnits[] = {std::numbers::pi_v<long double> / 2,
+                                    std::numbers::ln2_v<long double> / 2};
+  auto around = [&](double x) {
+    for (double v : {std::nextafter(x, 0.0), x, std::nextafter(x, INFINITY)}) {
+      f(v);
+      f(-v);
+    }
+  };
+  for (long double unit : kUnits)
+    for (int64_t k = 1; k < (int64_t{1} << 40); k += 1 + k / 500)
+      around(static_cast<double>(static_cast<long double>(k) * unit));
+  for (int k = 1; k < 53; ++k)
+    for (double side : {1.0, -1.0}) around(1 + std::ldexp(side, -k));
+}
+
 class UnaryTest : public testing::TestWithParam<Unary> {};
 
 TEST_P(UnaryTest, F32) {
@@ -118,8 +141,26 @@ TEST_P(UnaryTest, F64) {
     judge(1 + unit(random) * 1e-3);
   }
   forEachEdge<double, uint64_t>(judge);
+  forEachHard(judge);
   for (int i = -4000; i <= 4000; ++i) judge(i / 16.0);
   EXPECT_LE(judge.worst, GetParam().f64.limit) << judge.report();
+}
+
+// A function of ops.def that is new has a row in functions.def, unless machines have it exactly.
+TEST(UnaryFunctions, AllAreScanned) {
+  const std::set<std::string> exact = {
+      "abs",  "bitcast_convert", "ceil", "convert", "count_leading_zeros", "floor", "imag",
+      "real", "is_finite", "negate", "not", "popcnt", "sign", "reduce_precision",
+      "round_nearest_afz", "round_nearest_even"};
+  std::set<std::string> scanned;
+  for (const Unary& unary : kUnary) scanned.insert(unary.name);
+  for (const auto& [name, kind] : {
+#define OP(name, operands, regions, cls) std::pair<std::string, std::string>{#name, #cls},
+#include "compiler/ir/ops.def"
+       })
+    if (kind == "unary" && !exact.contains(name)) {
+      EXPECT_TRUE(scanned.contains(name)) << name;
+    }
 }
 
 INSTANTIATE_TEST_SUITE_P(All, UnaryTest, testing::ValuesIn(kUnary),
