@@ -1,4 +1,6 @@
 #include <algorithm>
+#include <cmath>
+#include <optional>
 
 #include "compiler/kernel/nest.h"
 
@@ -57,20 +59,69 @@ double stepsPerElement(const ir::Module& m, const Op& op) {
   }
 }
 
+// All elements of an op, nanoseconds.
+double opCost(const ir::Module& m, const Op& op) {
+  if (op.results.empty() || m.type(op.result()).is_token) return 0;
+  double elements = static_cast<double>(m.shape(op.result()).elements());
+  if (op.kind == OpKind::scatter_)
+    elements = 20 * static_cast<double>(m.shape(op.operand(2)).elements());
+  return elements * (elementCost(m, op) + 0.06 * stepsPerElement(m, op));
+}
+
+// A number that the code knows, as a loop's bounds and steps are where the count is known.
+std::optional<double> knownNumber(const ir::Module& m, const Cluster& cluster, ir::Value v) {
+  const Op* op = m.def(v);
+  bool is_param = std::ranges::find(cluster.numbers, v) != cluster.numbers.end();
+  if (!op || op->kind != OpKind::constant_ || is_param || m.shape(v).rank() != 0) return {};
+  return op->literal().number(0);
+}
+
+// How often the body runs, where the condition is `counter < limit` and the body adds a constant.
+std::optional<double> tripCount(const ir::Module& m, const Cluster& cluster, const Op& loop) {
+  const ir::Region &condition = m.region(loop.regions[0]), &body = m.region(loop.regions[1]);
+  const Op* test = m.def(condition.results[0]);
+  if (!test || test->kind != OpKind::compare_ ||
+      test->symbol(AttrKey::comparison_direction) != "LT")
+    return {};
+  auto counter = std::ranges::find(condition.args, test->operand(0));
+  if (counter == condition.args.end()) return {};
+  auto i = static_cast<size_t>(counter - condition.args.begin());
+  const Op* next = m.def(body.results[i]);
+  if (!next || next->kind != OpKind::add_ || next->operand(0) != body.args[i]) return {};
+  auto first = knownNumber(m, cluster, loop.operand(i));
+  auto limit = knownNumber(m, cluster, test->operand(1));
+  auto step = knownNumber(m, cluster, next->operand(1));
+  if (!first || !limit || !step || *step <= 0) return {};
+  return std::max(0.0, std::ceil((*limit - *first) / *step));
+}
+
+// Nanoseconds of a body of small ops that wait for each other; of loops whose count is unknown,
+// what makes them worth a thread.
+double regionCost(const ir::Module& m, const Cluster& cluster, std::span<const ir::OpId> ops) {
+  constexpr double kStep = 0.3, kUnknownLoop = 60e3;
+  double cost = 0;
+  for (ir::OpId id : ops) {
+    const Op& op = m.op(id);
+    std::optional<double> trips = 1;
+    if (op.kind == OpKind::while_) trips = tripCount(m, cluster, op);
+    if (!trips) return kUnknownLoop;
+    double inside = 0;
+    for (ir::RegionId region : op.regions) inside += regionCost(m, cluster, m.region(region).ops);
+    double own = op.kind == OpKind::while_ ? 0 : opCost(m, op);
+    if (op.kind == OpKind::dynamic_update_slice_)  // in place
+      own = 0.05 * static_cast<double>(m.shape(op.operand(1)).elements());
+    cost += (own > 0 ? std::max(kStep, own) : 0) + *trips * inside;
+  }
+  return cost;
+}
+
 }  // namespace
 
 double clusterCost(const ir::Module& m, const Cluster& cluster) {
   constexpr double kBytesPerNanosecond = 10;
-  constexpr double kLoopCost = 60e3;  // how often a loop runs is unknown
-  if (cluster.nest == Nest::region) return kLoopCost;
+  if (cluster.nest == Nest::region) return regionCost(m, cluster, cluster.ops);
   double cost = 0, bytes = 0;
-  for (ir::OpId id : cluster.ops) {
-    const Op& op = m.op(id);
-    if (op.results.empty()) continue;
-    double elements = static_cast<double>(m.shape(op.result()).elements());
-    if (op.kind == OpKind::scatter_) elements = 20 * static_cast<double>(m.shape(op.operand(2)).elements());
-    cost += elements * (elementCost(m, op) + 0.06 * stepsPerElement(m, op));
-  }
+  for (ir::OpId id : cluster.ops) cost += opCost(m, m.op(id));
   for (ir::Value v : cluster.inputs) bytes += static_cast<double>(m.shape(v).bytes());
   for (ir::Value v : cluster.outputs) bytes += static_cast<double>(m.shape(v).bytes());
   return cost + bytes / kBytesPerNanosecond;
