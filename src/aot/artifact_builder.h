@@ -1,4 +1,5 @@
-// Puts artifacts together: globals, procedures read from StableHLO, code for the CPU levels asked for.
+// Puts artifacts together: globals, procedures read from StableHLO, code for the CPU levels asked
+// for.
 #pragma once
 #include <span>
 #include <string>

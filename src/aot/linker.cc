@@ -73,11 +73,10 @@ Status linkShared(const std::vector<std::string>& objects, const std::string& na
   const std::string script = output + ".exports";
   const std::string exports = cat("{ global: ", name, "_*; local: *; };\n");
   TERCEL_TRY(engine::writeFile(script, std::as_bytes(std::span(exports))));
-  std::vector<std::string> words = {linker_folder + "/tercel-ld", "-shared", "-o", output,
-                                    "--soname=" + name + ".so", "--version-script=" + script,
-                                    "--gc-sections", "--strip-all", "--eh-frame-hdr",
-                                    "--hash-style=gnu", "--icf=all", "-O2", "-z", "noexecstack", "-z", "defs", "-z", "relro",
-                                    "-z", "now"};
+  std::vector<std::string> words = {
+      linker_folder + "/tercel-ld", "-shared", "-o", output, "--soname=" + name + ".so",
+      "--version-script=" + script, "--gc-sections", "--icf=all", "--strip-all", "--eh-frame-hdr",
+      "--hash-style=gnu", "-O2", "-z", "noexecstack", "-z", "defs", "-z", "relro", "-z", "now"};
   words.insert(words.end(), objects.begin(), objects.end());
   words.push_back("--as-needed");
   for (std::string& library : systemLibraries()) words.push_back(std::move(library));

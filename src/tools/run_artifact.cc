@@ -8,7 +8,7 @@
 #include <map>
 
 #include "program/aligned_bytes.h"
-#include "runtime/engine/loaded_artifact.h"
+#include "runtime/engine/instance.h"
 #include "tools/program_input.h"
 
 namespace tercel::tools {

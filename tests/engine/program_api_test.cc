@@ -394,6 +394,22 @@ TEST(ProgramApi, DamagedArtifactsDoNotCrash) {
   }
 }
 
+TEST(ProgramApi, GlobalsThatFitIntoNoMemory) {
+  tercel::program::Artifact artifact = makeArtifact();
+  const Shape vast{DType::f32, {int64_t{1} << 59}};
+  for (const char* name : {"a", "b", "c"}) artifact.globals.push_back({name, vast, true, false, 0});
+  Bytes bytes = serializeArtifact(artifact);
+  tercel_program* program = nullptr;
+  EXPECT_EQ(tercel_program_load(bytes.data(), bytes.size(), nullptr, &program),
+            TERCEL_INVALID_ARGUMENT);
+  artifact.globals.resize(4);
+  bytes = serializeArtifact(artifact);
+  ASSERT_EQ(tercel_program_load(bytes.data(), bytes.size(), nullptr, &program), TERCEL_OK);
+  tercel_instance* instance = nullptr;
+  EXPECT_EQ(tercel_instance_create(program, nullptr, &instance), TERCEL_RESOURCE_EXHAUSTED);
+  tercel_program_destroy(program);
+}
+
 TEST(ProgramApi, NoCpuForIt) {
   tercel::program::Artifact artifact = makeArtifact();
   artifact.targets = {"monster"};

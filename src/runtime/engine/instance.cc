@@ -1,9 +1,10 @@
+#include "runtime/engine/instance.h"
+
 #include <cstdlib>
 #include <cstring>
 
 #include "program/file_header.h"
 #include "program/file_io.h"
-#include "runtime/engine/loaded_artifact.h"
 #include "runtime/engine/mapped_file.h"
 
 namespace tercel::engine {
@@ -143,31 +144,34 @@ std::byte* Instance::valueOf(size_t global) const {
   return const_cast<std::byte*>(artifact.data.bytes.data()) + facts.offset;
 }
 
+std::unique_ptr<Instance::Bound> Instance::newBound(size_t procedure) const {
+  auto bound = std::make_unique<Bound>();
+  bound->loaded = &artifact_->procedures()[procedure];
+  bound->procedure = &artifact_->artifact().procedures[procedure];
+  bound->frame = bound->loaded->code->makeFrame();
+  for (uint32_t global : bound->procedure->used) bound->arguments.push_back(valueOf(global));
+  bound->arguments.resize(bound->arguments.size() + bound->procedure->arguments.size());
+  bound->results.resize(bound->procedure->results.size());
+  bound->stand_ins.resize(bound->results.size());
+  bound->wanted.resize(bound->results.size());
+  for (uint32_t global : bound->procedure->stored) bound->results.push_back(valueOf(global));
+  return bound;
+}
+
 Status Instance::call(size_t procedure, std::span<const Buffer> arguments,
                       std::span<const Buffer> results) try {
   Use use(*this);
   TERCEL_TRY(use.status());
   if (procedure >= bound_.size()) return Status(Code::not_found, cat("no procedure ", procedure));
-  if (!bound_[procedure]) {
-    auto made = std::make_unique<Bound>();
-    made->loaded = &artifact_->procedures()[procedure];
-    made->procedure = &artifact_->artifact().procedures[procedure];
-    made->frame = made->loaded->code->makeFrame();
-    for (uint32_t global : made->procedure->used) made->arguments.push_back(valueOf(global));
-    made->arguments.resize(made->arguments.size() + made->procedure->arguments.size());
-    made->results.resize(made->procedure->results.size());
-    made->stand_ins.resize(made->results.size());
-    made->wanted.resize(made->results.size());
-    for (uint32_t global : made->procedure->stored) made->results.push_back(valueOf(global));
-    bound_[procedure] = std::move(made);
-  }
-  TERCEL_TRY(bind(procedure, arguments, results, *bound_[procedure]));
-  return run(*bound_[procedure]);
+  if (!bound_[procedure]) bound_[procedure] = newBound(procedure);
+  Bound& bound = *bound_[procedure];
+  TERCEL_TRY(bind(arguments, results, bound));
+  return run(bound);
 } catch (const std::bad_alloc&) {
   return resourceExhausted("no memory to call a procedure");
 }
 
-Status Instance::bind(size_t, std::span<const Buffer> arguments, std::span<const Buffer> results,
+Status Instance::bind(std::span<const Buffer> arguments, std::span<const Buffer> results,
                       Bound& bound) {
   const program::Procedure& procedure = *bound.procedure;
   const std::string& name = bound.loaded->full_name;
@@ -271,7 +275,8 @@ Status Instance::loadState(const std::string& path) try {
     return invalidArgument(path, " is malformed");
   }
   for (size_t g = 0; g < artifact.globals.size(); ++g) {
-    if (artifact.globals[g].is_mutable) reader.bytesInto(valueOf(g), bytesOf(artifact.globals[g].shape));
+    if (!artifact.globals[g].is_mutable) continue;
+    reader.bytesInto(valueOf(g), bytesOf(artifact.globals[g].shape));
   }
   return Status();
 } catch (const std::bad_alloc&) {

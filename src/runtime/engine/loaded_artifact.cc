@@ -36,7 +36,7 @@ Result<std::shared_ptr<const LoadedArtifact>> LoadedArtifact::load(
     procedure.module = {};
     procedure.codes = {};
   }
-  loaded->placeGlobals();
+  TERCEL_TRY(loaded->placeGlobals());
   return std::shared_ptr<const LoadedArtifact>(std::move(loaded));
 } catch (const std::bad_alloc&) {
   return resourceExhausted("no memory to load a program");
@@ -123,14 +123,21 @@ Status LoadedArtifact::checkInterface(const program::Procedure& procedure,
   return Status();
 }
 
-void LoadedArtifact::placeGlobals() {
+Status LoadedArtifact::placeGlobals() {
+  constexpr int64_t kMost = int64_t{1} << 62;
   for (const program::Global& global : artifact_.globals) {
     offsets_.push_back(globals_bytes_);
-    if (global.is_mutable || !global.is_initialized) globals_bytes_ += roundUp(global.shape.bytes());
+    if (!global.is_mutable && global.is_initialized) continue;
+    const int64_t bytes = roundUp(global.shape.bytes());
+    if (bytes > kMost - globals_bytes_) {
+      return invalidArgument("the globals of ", artifact_.name, " do not fit into any memory");
+    }
+    globals_bytes_ += bytes;
   }
   for (const Procedure& procedure : procedures_) {
     arena_bytes_ = std::max(arena_bytes_, roundUp(procedure.code->program().arena_bytes));
   }
+  return Status();
 }
 
 Result<program::Program> readProgram(std::span<const std::byte> file) {

@@ -8,7 +8,7 @@
 
 #include "program/tercel_program.h"
 #include "runtime/engine/error_message.h"
-#include "runtime/engine/loaded_artifact.h"
+#include "runtime/engine/instance.h"
 #include "runtime/engine/mapped_file.h"
 
 namespace engine = tercel::engine;
@@ -247,8 +247,9 @@ int tercel_program_find_procedure(const tercel_program* program, const char* nam
       *procedure = p;
       return Status();
     }
-    return Status(Code::not_found, tercel::cat("no procedure ", name, signature ? " of signature " : "",
-                                               signature ? signature : ""));
+    return Status(Code::not_found,
+                  tercel::cat("no procedure ", name, signature ? " of signature " : "",
+                              signature ? signature : ""));
   });
 }
 
