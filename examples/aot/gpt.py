@@ -18,7 +18,7 @@ from tercel.aot import Program
 TEXT = ("A kestrel hangs on the wind above the moor, and the moor holds still below it. "
         "Nothing moves but the grass. Then the wings fold, and the sky is empty again.\n")
 PROMPT = "A kestrel hangs on"
-LAYERS, HEADS, WIDTH, LENGTH, CHARACTERS, STEPS = 2, 4, 64, 160, 128, 300
+LAYERS, HEADS, WIDTH, LENGTH, CHARACTERS, STEPS = 2, 4, 64, 160, 128, 100
 SIZES = (1, 4, 16)  # characters that encode takes at once
 
 

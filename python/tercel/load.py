@@ -16,9 +16,9 @@ def load(source, *, weights=None, num_threads=1, custom_calls=None):
     """An instance of the program in a file that Artifact.save wrote, or in its bytes.
 
     Its procedures are its methods, with the trees of arguments and results that they have in
-    JAX; `weights` is the side file, where there is one. What the program calls by jax.ffi is looked
-    up in `custom_calls`: target -> function(configuration, *operands). The file holds native
-    code: load only what you trust.
+    JAX; `weights` is the side file, where there is one. What the program calls by jax.ffi, and its
+    callbacks, are looked up in `custom_calls`: name -> function(configuration, *operands). The
+    file holds native code: load only what you trust.
     """
     return Instance(_Program(source, weights), num_threads, custom_calls or {})
 

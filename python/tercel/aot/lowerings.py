@@ -1,14 +1,15 @@
 """Lowerings for programs that leave Python, in place of those that need LAPACK or Python.
 
-They are registered for a platform of our own. JAX has general lowerings of most linear algebra, for
-platforms without a library: what it lacks is the symmetric eigenvalue problem. A callback becomes a
-custom call to a function of its name, which whoever runs the program serves; jax.debug.print is a
-custom call that the runtime itself can serve.
+They are registered for a platform of our own. JAX has general lowerings of most linear algebra,
+for platforms without a library: what it lacks is the symmetric eigenvalue problem. A callback
+becomes a custom call to a function of its name, which whoever runs the program serves;
+jax.debug.print is a custom call that the runtime itself can serve.
 """
 
 import functools
 
 import jax
+import jax.ffi
 
 from tercel.aot import linalg
 

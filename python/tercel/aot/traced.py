@@ -4,6 +4,7 @@ import functools
 import re
 
 import jax
+import jax.export
 import jax.numpy as jnp
 
 from tercel.aot import lowerings, types
