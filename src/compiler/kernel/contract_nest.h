@@ -40,6 +40,8 @@ class ContractNest {
   bool classify();
   void addOuter(size_t group);
   void joinShortLines();
+  void joinShortColumns();
+  void joinLines(Axis& axis);
   ContractSide side(const Axis& axis) const;
   ContractSizes sizes() const;
   bool hasEpilogue() const;

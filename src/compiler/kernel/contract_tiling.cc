@@ -88,7 +88,7 @@ void choosePacking(const ContractSizes& s, ContractTiling& t) {
   int64_t tiles = m.lines * ceilDiv(s.m, t.rows), panels = n.lines * ceilDiv(s.n, t.panel());
   bool contiguous = std::abs(n.own_stride) <= 1;
   bool worth = tiles >= kWorthPacking && ((isFar(n) && s.k >= 32) || n.converts);
-  t.pack_n = !contiguous || worth;
+  t.pack_n = !contiguous || worth || n.unit != 1;
   // Larger squares take fewer shuffles, but far longer to compile.
   bool turned = t.pack_n && !contiguous && n.sum_stride == 1 && s.inner_k >= 4;
   t.square = !turned ? 0 : t.lanes >= 8 && s.inner_k >= 8 ? 8 : t.lanes >= 4 ? 4 : 0;

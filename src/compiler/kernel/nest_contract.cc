@@ -83,6 +83,7 @@ bool ContractNest::classify() {
   columns_.extent = extent(columns_.group);
   rows_.extent = extent(rows_.group);
   joinShortLines();
+  joinShortColumns();
   return true;
 }
 
@@ -98,15 +99,34 @@ void ContractNest::addOuter(size_t group) {
 // Rows of short lines are numbered through, so that a tile takes several whole lines.
 void ContractNest::joinShortLines() {
   constexpr int64_t kShort = 7;
-  while (rows_.extent <= kShort && !rows_.outer.empty()) {
-    std::vector<size_t>&loops = plan_.groups[rows_.group], &more = plan_.groups[rows_.outer.back()];
-    loops.insert(loops.begin(), more.begin(), more.end());
-    more.clear();
-    rows_.outer.pop_back();
-    rows_.outer_extents.pop_back();
-    rows_.unit = rows_.extent;
-    rows_.extent = extent(rows_.group);
+  while (rows_.extent <= kShort && !rows_.outer.empty()) joinLines(rows_);
+}
+
+// So are columns of short lines that lie apart in the n side alone, which is packed.
+void ContractNest::joinShortColumns() {
+  int64_t lanes = sumLanes(low_.machine, byteSize(sum_));
+  const Accesses& own = accesses_[columns_.operand];
+  auto goesOn = [&](size_t access) {
+    const std::vector<int64_t>& strides = plan_.strides[access];
+    bool is_own = access >= own.first && access < own.last;
+    return is_own || (!strides.empty() && strides[columns_.outer.back()] ==
+                                              columns_.extent * strides[columns_.group]);
+  };
+  while (columns_.extent < lanes && !columns_.outer.empty()) {
+    for (size_t access = 0; access < plan_.accesses.size(); ++access)
+      if (!goesOn(access)) return;
+    joinLines(columns_);
   }
+}
+
+void ContractNest::joinLines(Axis& axis) {
+  std::vector<size_t>&loops = plan_.groups[axis.group], &more = plan_.groups[axis.outer.back()];
+  loops.insert(loops.begin(), more.begin(), more.end());
+  more.clear();
+  axis.outer.pop_back();
+  axis.outer_extents.pop_back();
+  axis.unit = axis.extent;
+  axis.extent = extent(axis.group);
 }
 
 ContractSide ContractNest::side(const Axis& axis) const {
