@@ -159,8 +159,7 @@ void RandomModule::scatter(B& b) {
               {body});
 }
 
-// Of images, with groups of features or of images. Dilated images are left out: their NaN go to
-// neighbours by way of the zeros that kernels are filled up with.
+// Of images, with groups of features or of images.
 void RandomModule::imageConvolution(B& b) {
   const int64_t groups = chance(70) ? 1 : 2 + pick(2), per_group = 1 + pick(3);
   const bool batch_groups = groups > 1 && chance(40);
@@ -172,7 +171,7 @@ void RandomModule::imageConvolution(B& b) {
   addInferred(b, OpKind::convolution_, {anyOf({dtype, in}, b), anyOf({dtype, kernel}, b)},
               {{AttrKey::window_strides, between(2, 1, 2)},
                {AttrKey::padding, between(4, chance(80) ? 0 : -1, 2)},
-               {AttrKey::lhs_dilation, Ints{1, 1}},
+               {AttrKey::lhs_dilation, between(2, 1, chance(70) ? 1 : 2)},
                {AttrKey::rhs_dilation, between(2, 1, chance(70) ? 1 : 2)},
                {AttrKey::window_reversal, between(2, 0, 1)},
                {AttrKey::input_batch_dimension, int64_t{0}},

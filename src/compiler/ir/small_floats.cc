@@ -122,6 +122,11 @@ Value roundedCode(Builder& b, Bits& wide, Value magnitude, const Format& format)
 
 Value decodeSmallFloat(Builder& b, Value byte, DType from) {
   if (from == DType::f8e8m0fnu) return decodeExponent(b, byte);
+  if (from == DType::f8e5m2) {  // the upper half of an f16
+    Value half = b.convert(byte, DType::u16);
+    half = b.binary(OpKind::shift_left_, half, b.splat(b.shape(half), 8));
+    return b.convert(b.bitcast(half, {DType::f16, b.shape(byte).dims}), DType::f32);
+  }
   const Format& format = formatOf(from);
   const int sign_at = format.exponent + format.mantissa, shift = 23 - format.mantissa;
   Bits f32(b, DType::f32);
@@ -179,6 +184,44 @@ Value encodeSmallFloat(Builder& b, Value number, DType to) {
     result = wide.choose(too_large, uint64_t{1} << sign_at, result);
   }
   return b.convert(result, DType::u8);
+}
+
+Value isSmallNonZero(Builder& b, Value byte, DType from) {
+  const Shape pred{DType::pred, b.shape(byte).dims};
+  if (from == DType::f8e8m0fnu) return b.splat(pred, 1);
+  const Format& format = formatOf(from);
+  const int bits = format.exponent + format.mantissa;
+  if (format.ends != Ends::fnuz)
+    byte = b.binary(OpKind::and_, byte, b.splat(b.shape(byte), (1 << bits) - 1));
+  return b.compare(byte, b.splat(b.shape(byte), 0), "NE");
+}
+
+Value smallOneOrZero(Builder& b, Value pred, DType to) {
+  const Shape bytes{DType::u8, b.shape(pred).dims};
+  if (to == DType::f8e8m0fnu) return b.select(pred, b.splat(bytes, 127), b.splat(bytes, 255));
+  const Format& format = formatOf(to);
+  Value one = b.splat(bytes, format.bias << format.mantissa);
+  return b.select(pred, one, b.splat(bytes, 0));
+}
+
+Value negatedSmall(Builder& b, Value byte, DType dtype) {
+  if (dtype == DType::f8e8m0fnu) return b.splat(b.shape(byte), 255);
+  const Format& format = formatOf(dtype);
+  const int sign = 1 << (format.exponent + format.mantissa);
+  Value flipped = b.binary(OpKind::xor_, byte, b.splat(b.shape(byte), sign));
+  if (format.ends != Ends::fnuz) return flipped;
+  // Neither zero nor NaN has another sign.
+  Value rest = b.binary(OpKind::and_, byte, b.splat(b.shape(byte), sign - 1));
+  return b.select(b.compare(rest, b.splat(b.shape(rest), 0), "EQ"), byte, flipped);
+}
+
+Value absoluteSmall(Builder& b, Value byte, DType dtype) {
+  if (dtype == DType::f8e8m0fnu) return byte;
+  const Format& format = formatOf(dtype);
+  const int sign = 1 << (format.exponent + format.mantissa);
+  Value rest = b.binary(OpKind::and_, byte, b.splat(b.shape(byte), sign - 1));
+  if (format.ends != Ends::fnuz) return rest;
+  return b.select(b.compare(byte, b.splat(b.shape(byte), sign), "EQ"), byte, rest);
 }
 
 }  // namespace tercel::ir

@@ -10,4 +10,10 @@ Value decodeSmallFloat(Builder& b, Value bits, DType from);
 // What is too large becomes infinity, else NaN, else the largest number, as `to` has them.
 Value encodeSmallFloat(Builder& b, Value number, DType to);
 
+// What needs no other float: whether a byte is not zero, one or zero, -x and |x| of bytes.
+Value isSmallNonZero(Builder& b, Value byte, DType from);
+Value smallOneOrZero(Builder& b, Value pred, DType to);
+Value negatedSmall(Builder& b, Value byte, DType dtype);
+Value absoluteSmall(Builder& b, Value byte, DType dtype);
+
 }  // namespace tercel::ir

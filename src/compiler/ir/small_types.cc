@@ -114,6 +114,11 @@ class Lowering {
     if (op.kind == OpKind::convert_) return stand(op.result(), lowerConvert(b, op, before[0]));
     if (op.kind == OpKind::bitcast_convert_)
       return stand(op.result(), lowerBitcast(b, op, before[0]));
+    const bool is_sign = op.kind == OpKind::negate_ || op.kind == OpKind::abs_;
+    if (is_sign && small_float) {
+      auto change = op.kind == OpKind::negate_ ? negatedSmall : absoluteSmall;
+      return stand(op.result(), change(b, op.operand(0), originalOf(before[0])));
+    }
     compute(b, id, before);
   }
 
@@ -200,6 +205,8 @@ class Lowering {
     const DType from = originalOf(before), to = originalOf(op.result());
     Value v = op.operand(0);
     if (from == to) return v;
+    if (isSmallFloat(from) && isPred(to)) return isSmallNonZero(b, v, from);
+    if (isSmallFloat(to) && isPred(from)) return smallOneOrZero(b, v, to);
     if (isSmallFloat(from)) v = decodeSmallFloat(b, v, from);
     if (isSmallFloat(to)) {
       const bool wide = realPart(b.shape(v).dtype) == DType::f64;

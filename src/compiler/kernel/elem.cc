@@ -205,14 +205,6 @@ Elem elemConvert(Builder& b, const Elem& x, DType from, DType to) {
   return {realToReal(b, x.re, realPart(from), to), {}};
 }
 
-Elem elemFromIndex(Builder& b, V index, DType dtype, int64_t bound) {
-  constexpr int64_t kExact = int64_t{1} << 24;
-  if (!isFloat(dtype) || bound > kExact) return elemConvert(b, {index, {}}, DType::s64, dtype);
-  // Every one is a number of f32.
-  V number = b.cast(Opcode::sitofp, b.cast(Opcode::itrunc, index, Scalar::i32), Scalar::f32);
-  return {floatToFloat(b, number, dtype), {}};
-}
-
 V elemToIndex(Builder& b, const Elem& x, DType dtype) {
   return realToReal(b, x.re, dtype, DType::s64);
 }

@@ -25,8 +25,6 @@ Elem elemConvert(Builder& b, const Elem& x, DType from, DType to);
 Elem elemWiden(Builder& b, const Elem& x, int lanes);
 // f16 and bf16: rounded to that precision; other types unchanged.
 V roundTo(Builder& b, V x, DType dtype);
-// i64 value(s) in [0, bound) -> element of `dtype`.
-Elem elemFromIndex(Builder& b, V index, DType dtype, int64_t bound);
 // Integer element -> i64, by its own sign.
 V elemToIndex(Builder& b, const Elem& x, DType dtype);
 

@@ -78,6 +78,28 @@ Elem Emitter::at(ir::Value v, const Indices& indices) {
   return elem;
 }
 
+// i, which is less than `bound`, in as few bits as `dtype` needs.
+Elem Emitter::iotaAt(const Index& i, DType dtype, int64_t bound) {
+  constexpr int64_t kExact = int64_t{1} << 24;  // below, f32 has every integer
+  const bool is_integer = isInteger(dtype), by_float = !is_integer && bound <= kExact;
+  const Scalar word = is_integer ? storedScalar(dtype) : by_float ? Scalar::i32 : Scalar::i64;
+  auto cut = [&](V v) { return word == Scalar::i64 ? v : b_.cast(Opcode::itrunc, v, word); };
+  V value;
+  int64_t step = 0;
+  if (!space_.varies(i)) {
+    value = cut(space_.emitScalar(i));
+  } else if (space_.linearInLanes(i, &step)) {
+    const Type type{word, static_cast<uint16_t>(lanes_)};
+    V lanes = b_.binary(Opcode::imul, b_.laneIds(type), b_.integer(type, step));
+    value = b_.iadd(lanes, b_.widen(cut(space_.emitScalar(i)), lanes_));
+  } else {
+    value = cut(space_.emitLanes(i, lanes_));
+  }
+  if (is_integer) return {value, {}};
+  if (!by_float) return elemConvert(b_, {value, {}}, DType::s64, dtype);
+  return elemConvert(b_, {b_.cast(Opcode::sitofp, value, Scalar::f32), {}}, DType::f32, dtype);
+}
+
 Elem Emitter::compute(ir::Value v, const Indices& indices) {
   const Shape& shape = m_.shape(v);
   if (auto found = bindings_.find(v.index); found != bindings_.end()) {
@@ -96,8 +118,7 @@ Elem Emitter::compute(ir::Value v, const Indices& indices) {
       const auto d = static_cast<size_t>(op->integer(AttrKey::iota_dimension));
       const Index& i = indices[d];
       space_.noteBareUse(i);
-      V value = space_.varies(i) ? space_.emitLanes(i, lanes_) : space_.emitScalar(i);
-      return elemFromIndex(b_, value, shape.dtype, shape.dims[d]);
+      return iotaAt(i, shape.dtype, shape.dims[d]);
     }
     case OpKind::broadcast_in_dim_: {
       const auto& dims = op->ints(AttrKey::broadcast_dimensions);
@@ -167,6 +188,7 @@ Elem Emitter::elementwise(const ir::Op& op, const Indices& indices) {
   for (ir::Value operand : op.operands)
     args.push_back(at(operand, m_.shape(operand).rank() == 0 ? Indices{} : indices));
   DType in = m_.shape(op.operand(op.kind == OpKind::select_ ? 1 : 0)).dtype;
+  if (op.kind == OpKind::bitcast_convert_) return emitElementwise(b_, op, in, out.dtype, args);
   return emitElementwise(b_, op, heldIn(in), heldIn(out.dtype), args);
 }
 

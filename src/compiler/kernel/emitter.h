@@ -131,6 +131,7 @@ class Emitter {
   Elem branch(V condition, const std::function<Elem()>& then,
               const std::function<Elem()>& otherwise);
   DType heldIn(DType dtype) const;
+  Elem iotaAt(const Index& i, DType dtype, int64_t bound);
   Elem compute(ir::Value v, const Indices& indices);
   Elem elementwise(const ir::Op& op, const Indices& indices);
   Elem constantAt(const ir::Op& op, const Indices& indices);

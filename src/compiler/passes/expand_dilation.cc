@@ -30,8 +30,7 @@ class Undilation {
   Undilation(Rewriter& rw, const Op& op) : rw_(rw), op_(op), result_(rw.shape(op.result())) {}
 
   bool run() {
-    if (!suits()) return false;
-    readSpace();
+    if (!suits() || !readSpace()) return false;
     Ints order = op_.ints(AttrKey::kernel_spatial_dimensions), reversed;
     order.push_back(op_.integer(AttrKey::kernel_input_feature_dimension));
     order.push_back(op_.integer(AttrKey::kernel_output_feature_dimension));
@@ -59,19 +58,24 @@ class Undilation {
            rw_.shape(op_.operand(0)).elements() > 0;
   }
 
-  // Phases fill vectors where the features alone do not.
-  void readSpace() {
-    constexpr int64_t kFewFeatures = 16, kMostKernels = 4;
+  // Phases fill vectors where the features alone do not. They go together only where each has as many
+  // weights: one filled up with zeros would make NaN of infinities that are none of its inputs.
+  bool readSpace() {
+    constexpr int64_t kFewFeatures = 16, kMostKernels = 4, kMostOfFew = 16;
     int64_t kernels = 1;
     for (size_t s = 0; s < op_.ints(AttrKey::input_spatial_dimensions).size(); ++s) {
       int64_t in = op_.ints(AttrKey::input_spatial_dimensions)[s];
       int64_t out = op_.ints(AttrKey::output_spatial_dimensions)[s];
       Space x{entry(AttrKey::lhs_dilation, s, 1), entry(AttrKey::padding, 2 * s, 0),
               rw_.shape(op_.operand(0)).dims[in], result_.dims[out]};
-      x.apart = features() >= kFewFeatures && kernels * x.dilation <= kMostKernels;
-      if (x.apart) kernels *= x.dilation;
+      int64_t at = op_.ints(AttrKey::kernel_spatial_dimensions)[s];
+      int64_t weights = rw_.shape(op_.operand(1)).dims[at];
+      x.apart = (features() >= kFewFeatures && kernels * x.dilation <= kMostKernels) ||
+                weights % x.dilation != 0;
+      if (x.apart) kernels *= std::min(x.dilation, weights);
       space_.push_back(x);
     }
+    return kernels <= kMostOfFew;
   }
 
   // The phases of the dimensions of space from s on.
@@ -79,10 +83,7 @@ class Undilation {
     if (s == space_.size()) return convolved(kernel);
     const Space& x = space_[s];
     int64_t weights = rw_.shape(kernel).dims[s];
-    if (!x.apart) {
-      int64_t missing = (weights + x.dilation - 1) / x.dilation * x.dilation - weights;
-      return phases(s + 1, padded(kernel, s, missing));
-    }
+    if (!x.apart) return phases(s + 1, kernel);
     Values parts;
     const Dims dims = rw_.shape(kernel).dims;
     for (int64_t r = 0; r < x.dilation; ++r) {
@@ -206,18 +207,6 @@ class Undilation {
     if (dims.empty()) return v;
     return rw_.emit(OpKind::reverse_, {v}, rw_.shape(v), {{AttrKey::dimensions, dims}});
   }
-  Value padded(Value v, size_t dimension, int64_t missing) {
-    if (missing == 0) return v;
-    Shape whole = rw_.shape(v);
-    Ints none(whole.dims.size(), 0), high = none;
-    high[dimension] = missing;
-    whole.dims[dimension] += missing;
-    return rw_.emit(OpKind::pad_, {v, rw_.splat({whole.dtype, {}}, 0)}, whole,
-                    {{AttrKey::edge_padding_low, none},
-                     {AttrKey::edge_padding_high, high},
-                     {AttrKey::interior_padding, none}});
-  }
-
   Rewriter& rw_;
   const Op op_;
   const Shape result_;
