@@ -3,6 +3,7 @@
 ./dev bench                   all workloads
 ./dev bench --quick           a short time each, without those that XLA:CPU compiles for long
 ./dev bench matmul conv3x3    those whose name or group contains a word
+./dev bench --ops [ARGS]      every op in every type, to docs/ops.md (--help lists ARGS)
 """
 
 import argparse
@@ -20,17 +21,23 @@ HEADER = ("| work | run: Tercel | XLA:CPU | ratio | goal | compile: Tercel | XLA
           "| goal | |\n|---|---|---|---|---|---|---|---|---|---|")
 
 
-def child(*arguments, timeout):
-    """A child process's JSON, or a dictionary with an error: a crash is a row, not the end."""
+def run_child(*arguments, timeout):
+    """What a child process printed and, where it did not come to its end, why."""
     try:
         done = subprocess.run([sys.executable, *arguments], cwd=HERE, text=True, timeout=timeout,
                               capture_output=True, env={**os.environ})
-    except subprocess.TimeoutExpired:
-        return {"error": f"more than {timeout:.0f} s"}
+    except subprocess.TimeoutExpired as late:
+        return (late.stdout or b"").decode(), f"more than {timeout:.0f} s"
     if done.returncode:
         last = (done.stderr.strip().splitlines() or ["no message"])[-1]
-        return {"error": f"exit status {done.returncode}: {last}"}
-    return json.loads(done.stdout.strip().splitlines()[-1])
+        return done.stdout, f"exit status {done.returncode}: {last}"
+    return done.stdout, None
+
+
+def child(*arguments, timeout):
+    """A child process's JSON, or a dictionary with an error: a crash is a row, not the end."""
+    output, error = run_child(*arguments, timeout=timeout)
+    return {"error": error} if error else json.loads(output.strip().splitlines()[-1])
 
 
 def milliseconds(seconds):
@@ -96,6 +103,11 @@ def chosen(options):
 
 
 def main():
+    if sys.argv[1:2] == ["--ops"]:
+        import ops
+
+        ops.main(sys.argv[2:])
+        return
     parser = argparse.ArgumentParser(prog="./dev bench", description=__doc__,
                                      formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("names", nargs="*", help="parts of names, or groups")
