@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""Writes README.md's table of what works from the tests and tables that hold it: --check fails where
-README.md is not what this would write.
+"""Writes README.md's table of what works from the tests and tables that hold it; with --check it
+fails where README.md is not what it would write.
 """
 
 import ast

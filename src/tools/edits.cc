@@ -138,8 +138,7 @@ Module withoutPart(const Module& now, OpId id, size_t part) {
   return edited;
 }
 
-// Whether an op stands in a region whose result, were it another op's, would depend on an order that
-// is left open.
+// Whether an op stands in a region that another result would make depend on an order left open.
 bool isInReducer(const Module& m, OpId id) {
   const RegionId region = placeOf(m, id).first;
   for (const OpId around : opsOfMain(m)) {

@@ -69,8 +69,8 @@ def test_torch_index_select(tercel, rng, dim, batches, index):
         rows = places.reshape((flat.shape[0],) + index[batches:])
         wanted = np.stack([np.take(x, i, dim - batches) for x, i in zip(flat, rows)])
         wanted = wanted.reshape(a.shape[:batches] + wanted.shape[1:])
-    text = function(f'%r = "stablehlo.torch_index_select"(%0, %1) {{dim = {dim} : i64, batch_dims = '
-                    f"{batches} : i64}} : ({tensor(a.shape)}, {tensor(index, 'i32')}) -> "
+    text = function(f'%r = "stablehlo.torch_index_select"(%0, %1) {{dim = {dim} : i64, '
+                    f"batch_dims = {batches} : i64}} : ({tensor(a.shape)}, {tensor(index, 'i32')}) -> "
                     f"{tensor(wanted.shape)}\nreturn %r : {tensor(wanted.shape)}",
                     [tensor(a.shape), tensor(index, "i32")], [tensor(wanted.shape)])
     np.testing.assert_array_equal(run(tercel, text, a, places)[0], wanted)

@@ -181,7 +181,8 @@ def test_extrema_of_zeros(tercel, cpu, x64, dtype):
     def extrema(x, y):
         values = (lax.max(x, y), lax.min(x, y), lax.max(x, plus), lax.max(plus, x),
                   lax.max(x, minus), lax.min(x, plus), lax.min(minus, x), lax.clamp(y, x, y),
-                  jnp.max(x), jnp.min(x), jnp.max(x.reshape(10, 4), 0), jnp.min(x.reshape(10, 4), 1))
+                  jnp.max(x), jnp.min(x), jnp.max(x.reshape(10, 4), 0),
+                  jnp.min(x.reshape(10, 4), 1))
         return jax.tree.map(jnp.signbit, values)
 
     for got, wanted in zip(on(tercel, extrema, x, y), on(cpu, extrema, x, y)):

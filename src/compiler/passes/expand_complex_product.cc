@@ -21,8 +21,8 @@ bool isWorthIt(const Shape& lhs, const Shape& rhs, const Op& op) {
   const int64_t batch = sizeOver(lhs, op.ints(AttrKey::lhs_batching_dimensions));
   const int64_t summed = sizeOver(lhs, op.ints(AttrKey::lhs_contracting_dimensions));
   if (batch == 0 || summed < kLeast) return false;
-  const int64_t rows = lhs.elements() / (batch * summed), columns = rhs.elements() / (batch * summed);
-  return rows >= kLeast && columns >= kLeast;
+  const int64_t shared = batch * summed;
+  return lhs.elements() / shared >= kLeast && rhs.elements() / shared >= kLeast;
 }
 
 }  // namespace

@@ -58,8 +58,8 @@ class Undilation {
            rw_.shape(op_.operand(0)).elements() > 0;
   }
 
-  // Phases fill vectors where the features alone do not. They go together only where each has as many
-  // weights: one filled up with zeros would make NaN of infinities that are none of its inputs.
+  // Phases fill vectors where the features alone do not. They go together only where each has as
+  // many weights: zeros among them would make NaN of infinities that are no inputs of theirs.
   bool readSpace() {
     constexpr int64_t kFewFeatures = 16, kMostKernels = 4, kMostOfFew = 16;
     int64_t kernels = 1;
