@@ -1,6 +1,8 @@
 """tercel.aot.Program in this process: what the body of a class means, and instances."""
 
 import collections
+import dataclasses
+import threading
 
 import jax
 import jax.numpy as jnp
@@ -392,3 +394,58 @@ def test_compile_names_the_procedure_by_the_function(monkeypatch):
     assert made["declaration"].name == "double_it"
     assert made["traces"][0].procedure.names == ["x", "y.a"]
     assert made["declaration"].cls().double_it(jnp.ones(3), {"a": 5}).tolist() == [7, 7, 7]
+
+
+def test_procedures_may_be_called_as_what_program_has():
+    class Names(Program):
+        def like(self, x=Program.like(np.float32(0))):
+            return 2 * x
+
+        def get_info(self, x=Program.like(np.float32(0))):
+            return self.like(x) + 1
+
+    assert float(Names().get_info(3.0)) == 7
+    assert [known.name for known in Program.get_info(Names()).procedures] == ["like", "get_info"]
+
+
+def test_threads_wait_for_each_other():
+    class Counter(Program):
+        _count = jnp.int32(0)
+
+        def add(self):
+            self._count = self._count + 1
+
+    counter = Counter()
+
+    def add():
+        for _ in range(100):
+            counter.add()
+
+    threads = [threading.Thread(target=add) for _ in range(4)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert int(counter._count) == 400
+
+
+def test_trees_of_users_classes():
+    @jax.tree_util.register_dataclass
+    @dataclasses.dataclass
+    class Layer:
+        w: jax.Array
+        b: jax.Array
+
+    class Dense(Program):
+        _layers = [Layer(jnp.ones((2, 2)), jnp.zeros(2))]
+
+        def run(self, x=Program.like(np.zeros(2, np.float32))):
+            layer = self._layers[0]
+            layer.b = layer.b + 1
+            return layer, x @ layer.w + layer.b
+
+    dense = Dense()
+    layer, result = dense.run(jnp.ones(2))
+    assert isinstance(layer, Layer) and result.tolist() == [3, 3]
+    assert dense._layers[0].b.tolist() == [1, 1]
+    assert names(Dense) == ["layers.0.w", "layers.0.b"]

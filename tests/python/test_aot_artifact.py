@@ -1,6 +1,7 @@
 """Compiled programs: what tercel.load runs is what Tercel runs in this process, bit by bit."""
 
 import collections
+import dataclasses
 import subprocess
 import sys
 import threading
@@ -289,6 +290,32 @@ def test_keys_are_integers():
 def test_errors_of_calls(artifact, call, kind, message):
     with pytest.raises(kind, match=message):
         call(package.load(artifact.to_bytes()))
+
+
+def test_classes_of_users_come_back_as_namedtuples():
+    @jax.tree_util.register_dataclass
+    @dataclasses.dataclass
+    class Layer:
+        w: jax.Array
+        b: jax.Array
+
+    layer = Layer(np.ones((2, 2), np.float32), np.zeros(2, np.float32))
+
+    class Dense(Program):
+        _layer = layer
+
+        def put(self, layer=Program.like(layer)):
+            self._layer = layer
+            return {"layer": self._layer}
+
+    loaded = package.load(Program.get_compiled_artifact(Dense).to_bytes())
+    got = loaded.put(layer)["layer"]  # or anything with such attributes, keys or parts
+    assert type(got).__name__ == "Layer" and got._fields == ("w", "b")
+    equal(loaded.put({"w": got.w + 1, "b": got.b})["layer"].w, layer.w + 1)
+    equal(loaded.put((got.w, got.b))["layer"], got)
+    equal(loaded.globals["layer"].w, layer.w)
+    with pytest.raises(TypeError, match="dense.put: layer: a list in place of a tree of w, b"):
+        loaded.put([got.w])
 
 
 def test_keys_with_dots():
