@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "compiler/kernel/contract_nest.h"
+#include "compiler/kernel/transpose_tile.h"
 
 namespace tercel::kernel {
 namespace {
@@ -52,6 +53,33 @@ void ContractNest::packAlong(Emitter& e, const Groups& groups, V column, V to) {
       V x = operandAt(e, columns_.operand, with(groups, columns_.group, columnAt(column, j)));
       b_.store(n_scratch_, to, x, j * blockSize());
     });
+}
+
+// The same where lines of the n side are whole panels: squares of these are turned, the last one of
+// a line moved back.
+void ContractNest::packTurnedAlong(const Groups& groups, V column, V base) {
+  int64_t side = tiling_.square, inner = extent(innerSum());
+  auto [begin, end] = rangeOf(innerSum());
+  Emitter e = emitter(tiling_.square);
+  overGroups(e, outerSums(), 0, groups, Index(0), [&](const Groups& at, const Index& k0) {
+    V line = b_.iadd(base, space_.emitScalar(space_.scale(k0, inner)));
+    b_.forLoop(begin, end, side, [&](V i) {
+      V k = inner % side ? b_.binary(Opcode::smin, i, b_.index(inner - side)) : i;
+      Index first = space_.loop(k, inner - side + 1);
+      Groups here = with(at, columns_.group, columnIndex(column, 0));
+      e.scope([&] {
+        std::vector<V> lines;
+        for (int64_t r = 0; r < side; ++r) {
+          here = with(here, innerSum(), space_.add(first, Index(r)));
+          lines.push_back(b_.widen(operandAt(e, columns_.operand, here), tiling_.square));
+        }
+        transposeTile(b_, lines);
+        V to = b_.iadd(line, b_.isub(k, begin));
+        for (int64_t c = 0; c < side; ++c)
+          b_.store(n_scratch_, to, lines[static_cast<size_t>(c)], c * blockSize());
+      });
+    });
+  });
 }
 
 // Column j of a panel; where there are fewer, the last one again, which is not stored.

@@ -111,6 +111,7 @@ class ContractNest {
 
   // contract_along.cc
   void packAlong(Emitter& e, const Groups& groups, V column, V to);
+  void packTurnedAlong(const Groups& groups, V column, V base);
   Index columnAt(V column, int64_t j);
   Sums addedUp(const Sums& sums);
   Sums stepAlong(Emitter& e, const Tile& tile, const Groups& groups, const Index& k, V inner,

@@ -41,7 +41,7 @@ void ContractNest::packN(const Groups& groups, V first, V last) {
   };
   if (tiling_.square)
     return each(groups, [&](const Groups& here, V column, V base) {
-      packTurned(here, column, base);
+      tiling_.along_k ? packTurnedAlong(here, column, base) : packTurned(here, column, base);
     });
   // Along the lines of memory; but where panels begin is worked out once if that takes divisions.
   if (columns_.lines() > 1)

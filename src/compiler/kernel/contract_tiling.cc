@@ -80,6 +80,8 @@ void chooseAlong(const ContractSizes& s, const Machine& machine, ContractTiling&
   while (t.lanes < s.n && t.lanes < most_columns && t.lanes < room) t.lanes *= 2;
   while (2 * t.rows <= s.m && 2 * t.rows * t.lanes <= room && t.rows < 8) t.rows *= 2;
   t.pack_n = s.n_side.sum_stride != 1;
+  bool whole = s.n >= t.lanes && s.n_side.own_stride == 1 && s.n_side.unit == 1;
+  if (t.pack_n && whole && t.lanes >= 4 && s.inner_k >= t.lanes) t.square = t.lanes;
   t.pack_m = s.m_side.sum_stride != 1;
 }
 
