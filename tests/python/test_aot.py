@@ -329,6 +329,44 @@ def test_inheritance():
     assert Program.get_info(More).name == "more"
 
 
+def test_a_subclass_overrides():
+    class Base(Program):
+        _w = jnp.zeros(2)
+        _rest = jnp.ones(2)
+
+        def get(self):
+            return self._w + self._rest
+
+    class Wide(Base):
+        _w = jnp.ones((3, 2))
+        _same = Base._rest
+
+    class Plain(Base):
+        _w = 5.0
+
+        def twice(self):
+            return 2 * self.get()
+
+    assert Wide().get().shape == (3, 2) and Base().get().shape == (2,)
+    assert [str(known) for known in Program.get_info(Wide).globals] == [
+        "w: float32[3,2]", "rest: float32[2]  (also same)"]
+    assert Plain().twice().tolist() == [12, 12] and names(Plain) == ["rest"]
+
+
+def test_many_leaves():
+    many = [np.zeros((), np.float32) for _ in range(1000)]
+
+    class Many(Program):
+        _many = many
+        _again = list(many)
+
+        def last(self):
+            self._many[-1] = self._many[-1] + 1
+            return self._again[-1]
+
+    assert float(Many().last()) == 1 and len(names(Many)) == 1000
+
+
 def test_x64(x64):
     class Wide(Program):
         _sum = np.zeros(2)

@@ -21,7 +21,6 @@ class Global:
     type: jax.ShapeDtypeStruct
     initial: np.ndarray | None  # of a key: the key; None is zeros
     mutable: bool
-    source: object  # the array that it was declared with: the same one again is an alias
     aliases: list = dataclasses.field(default_factory=list)
 
 
@@ -53,12 +52,13 @@ class Declaration:
         self.attributes = {}
         self.procedures = {}
         self.traces = {}  # (procedure, signature) -> Traced
+        self._sources = {}  # id of an array -> it, and the global that was declared with it
+        self._names = set()
+        # What classes before have declared is declared again, in the places of what is overridden.
+        self.body = {}
         for base in reversed(cls.__mro__):
-            if "_tercel" in vars(base):
-                for name, value in vars(base)["_tercel"].body.items():
-                    self._declare(name, value)
-        # Subclasses declare the same again, before what is theirs.
-        self.body = dict(vars(cls))
+            self.body |= vars(base)["_tercel"].body if "_tercel" in vars(base) else {}
+        self.body |= vars(cls)
         for name, value in self.body.items():
             self._declare(name, value)
         for name, value in (self.attributes | self.procedures).items():
@@ -67,8 +67,6 @@ class Declaration:
     def _declare(self, name, value):
         if name.startswith("__"):
             return
-        self.attributes.pop(name, None)
-        self.procedures.pop(name, None)
         if isinstance(value, Procedure):
             self.procedures[name] = value
         elif isinstance(value, python_types.FunctionType):
@@ -86,11 +84,10 @@ class Declaration:
         self.attributes[name] = Attribute(name, exported.tree, treedef, names, indices)
 
     def _add_global(self, name, leaf, exported):
-        for index, known in enumerate(self.globals):
-            if exported.initialize and types.is_array(leaf) and known.source is leaf:
-                if name != known.name:
-                    known.aliases.append(name)
-                return index
+        if exported.initialize and id(leaf) in self._sources:
+            _, index = self._sources[id(leaf)]
+            self.globals[index].aliases.append(name)
+            return index
         where = f"{self.class_name}: global {name}"
         if exported.initialize and types.is_type(leaf):
             raise TypeError(f"{where} has a type and no value: initialize=False takes types")
@@ -100,15 +97,13 @@ class Declaration:
         if not exported.initialize and types.physical(kind) is not kind:
             raise TypeError(f"{where}: keys need a value")
         initial = _host_copy(leaf, kind.dtype) if exported.initialize else None
-        self.globals.append(Global(self._unused(name), kind, initial, exported.mutable,
-                                   leaf if exported.initialize else None))
-        return len(self.globals) - 1
-
-    def _unused(self, name):
-        taken = {known.name for known in self.globals}
-        while name in taken:
+        while name in self._names:
             name += "_"
-        return name
+        self._names.add(name)
+        if exported.initialize and types.is_array(leaf):
+            self._sources[id(leaf)] = leaf, len(self.globals)
+        self.globals.append(Global(name, kind, initial, exported.mutable))
+        return len(self.globals) - 1
 
 
 def _leaves(value):
