@@ -1,0 +1,181 @@
+// Singular values of bidiagonal matrices, by the QR iteration with implicit shifts of Golub and
+// Kahan, 1965, and Golub and Reinsch, 1970.
+#pragma once
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <utility>
+
+#include "runtime/linalg/eigen.h"
+
+namespace tercel::linalg {
+
+template <class R>
+struct Rotation {
+  R c = 1, s = 0, size = 0;
+  // c f + s g = size, c g - s f = 0. Beside elements of the order of 1, tiny ones are 0.
+  Rotation(R f, R g) {
+    const R both = std::hypot(f, g);
+    if (both < kExact<R>) return;
+    size = both;
+    c = f / size;
+    s = g / size;
+  }
+};
+
+// (x, y) = (c x + s y, c y - s x) for columns; a matrix without columns is left out.
+template <class T>
+void rotate(MatrixX<T>& a, Index x, Index y, Real<T> c, Real<T> s) {
+  if (a.cols() == 0) return;
+  T* first = a.col(x).data();
+  T* second = a.col(y).data();
+  for (Index i = 0; i < a.rows(); ++i) {
+    const T old = first[i];
+    first[i] = c * old + s * second[i];
+    second[i] = c * second[i] - s * old;
+  }
+}
+
+// The matrix has the diagonal d and e above it, of the order of 1; u and v have its columns.
+template <class T>
+class Bidiagonal {
+ public:
+  using R = Real<T>;
+  Bidiagonal(VectorX<R>& d, VectorX<R>& e, MatrixX<T>& u, MatrixX<T>& v)
+      : d_(d), e_(e), u_(u), v_(v) {}
+
+  // False where it does not converge.
+  bool run() {
+    constexpr Index kMaxSteps = 60;  // for each singular value; two or three are usual
+    Index steps = kMaxSteps * d_.size();
+    for (Index last = d_.size() - 1; last > 0;) {
+      const Index first = startOf(last);
+      if (first == last) {
+        --last;
+      } else if (!removeZero(first, last)) {
+        if (steps-- == 0) return false;
+        step(first, last);
+      }
+    }
+    return true;
+  }
+
+ private:
+  // Of the block that ends at `last`: in it no element of e is negligible.
+  Index startOf(Index last) {
+    const R epsilon = std::numeric_limits<R>::epsilon();
+    for (Index i = last; i-- > 0;) {
+      const R beside = std::abs(d_[i]) + std::abs(d_[i + 1]);
+      if (std::abs(e_[i]) > epsilon * beside && std::abs(e_[i]) >= kExact<R>)
+        continue;
+      e_[i] = 0;
+      return i + 1;
+    }
+    return 0;
+  }
+
+  // A zero on the diagonal takes what is right of it, or above the last, with it.
+  bool removeZero(Index first, Index last) {
+    R largest = 0;
+    for (Index i = first; i <= last; ++i) largest = std::max(largest, std::abs(d_[i]));
+    for (Index i = first; i < last; ++i) largest = std::max(largest, std::abs(e_[i]));
+    const R negligible = std::numeric_limits<R>::epsilon() * largest / 16;
+    for (Index i = first; i < last; ++i) {
+      if (std::abs(d_[i]) > negligible) continue;
+      d_[i] = 0;
+      clearRow(i, last);
+      return true;
+    }
+    if (std::abs(d_[last]) > negligible) return false;
+    d_[last] = 0;
+    clearColumn(first, last);
+    return true;
+  }
+  void clearRow(Index i, Index last) {
+    R f = std::exchange(e_[i], R(0));
+    for (Index j = i + 1; j <= last && f != 0; ++j) {
+      const Rotation<R> turn(d_[j], f);
+      d_[j] = turn.size;
+      rotate(u_, j, i, turn.c, turn.s);
+      if (j == last) break;
+      f = -turn.s * e_[j];
+      e_[j] *= turn.c;
+    }
+  }
+  void clearColumn(Index first, Index last) {
+    R f = std::exchange(e_[last - 1], R(0));
+    for (Index j = last; j-- > first && f != 0;) {
+      const Rotation<R> turn(d_[j], f);
+      d_[j] = turn.size;
+      rotate(v_, j, last, turn.c, turn.s);
+      if (j == first) break;
+      f = -turn.s * e_[j - 1];
+      e_[j - 1] *= turn.c;
+    }
+  }
+
+  // The eigenvalue near the last of the last two rows of the square, less the square of the last.
+  R shift(Index last, R scale) const {
+    const R end = d_[last] / scale, before = d_[last - 1] / scale, beside = e_[last - 1] / scale;
+    const R b = ((before + end) * (before - end) + beside * beside) / 2;
+    const R c = (end * beside) * (end * beside);
+    if (b == 0 && c == 0) return 0;
+    return c / (b + std::copysign(std::sqrt(b * b + c), b));
+  }
+
+  void step(Index first, Index last) {
+    const R scale = std::max({std::abs(d_[last]), std::abs(d_[last - 1]), std::abs(e_[last - 1]),
+                              std::abs(d_[first]), std::abs(e_[first])});
+    const R start = d_[first] / scale, end = d_[last] / scale;
+    R f = (start + end) * (start - end) + shift(last, scale);
+    R g = start * (e_[first] / scale);
+    for (Index j = first; j < last; ++j) {
+      const Rotation<R> right(f, g);
+      if (j > first) e_[j - 1] = right.size;
+      f = right.c * d_[j] + right.s * e_[j];
+      e_[j] = right.c * e_[j] - right.s * d_[j];
+      g = right.s * d_[j + 1];
+      d_[j + 1] *= right.c;
+      rotate(v_, j, j + 1, right.c, right.s);
+      const Rotation<R> left(f, g);
+      d_[j] = left.size;
+      f = left.c * e_[j] + left.s * d_[j + 1];
+      d_[j + 1] = left.c * d_[j + 1] - left.s * e_[j];
+      if (j + 1 < last) {
+        g = left.s * e_[j + 1];
+        e_[j + 1] *= left.c;
+      }
+      rotate(u_, j, j + 1, left.c, left.s);
+    }
+    e_[last - 1] = f;
+  }
+
+  VectorX<R>& d_;
+  VectorX<R>& e_;
+  MatrixX<T>& u_;
+  MatrixX<T>& v_;
+};
+
+// d becomes the singular values, falling; u and v, where they have columns, become u u' and v v'
+// for the matrix u' diag(d) v'^H. False where it does not converge.
+template <class T>
+bool diagonalize(VectorX<Real<T>>& d, VectorX<Real<T>>& e, MatrixX<T>& u, MatrixX<T>& v) {
+  if (!Bidiagonal<T>(d, e, u, v).run()) return false;
+  for (Index i = 0; i < d.size(); ++i) {
+    if (!std::signbit(d[i])) continue;
+    d[i] = -d[i];
+    if (v.cols() > 0) v.col(i) = -v.col(i);
+  }
+  for (Index i = 0; i < d.size(); ++i) {
+    Index at;
+    d.tail(d.size() - i).maxCoeff(&at);
+    if (at == 0) continue;
+    std::swap(d[i], d[i + at]);
+    if (u.cols() == 0) continue;
+    u.col(i).swap(u.col(i + at));
+    v.col(i).swap(v.col(i + at));
+  }
+  return true;
+}
+
+}  // namespace tercel::linalg

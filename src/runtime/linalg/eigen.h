@@ -1,0 +1,47 @@
+// Eigen, as all of this folder sees it: its parts under the MPL2 alone, and never an abort.
+#pragma once
+#include "core/status.h"
+
+#define EIGEN_MPL2_ONLY
+#define EIGEN_NO_IO
+#define EIGEN_DONT_PARALLELIZE
+#ifdef __SANITIZE_ADDRESS__
+#define eigen_assert(condition) TERCEL_CHECK(condition, "an assertion of Eigen's")
+#else
+#define EIGEN_NO_DEBUG
+#endif
+#pragma GCC diagnostic push
+#pragma GCC diagnostic ignored "-Wmaybe-uninitialized"
+#pragma GCC diagnostic ignored "-Wclass-memaccess"
+#include <Eigen/Core>
+#pragma GCC diagnostic pop
+
+// Of complex numbers, x /= r divides by a complex one, which overflows early: x = x / r does not.
+namespace tercel::linalg {
+
+using Eigen::Index;
+template <class T>
+using MatrixX = Eigen::Matrix<T, Eigen::Dynamic, Eigen::Dynamic>;
+template <class T>
+using VectorX = Eigen::Matrix<T, Eigen::Dynamic, 1>;
+template <class T>
+using MatrixRef = Eigen::Ref<MatrixX<T>>;
+template <class T>
+using Real = typename Eigen::NumTraits<T>::Real;
+template <class T>
+using Complex = std::complex<Real<T>>;
+// Numbers above it, a power of two, have all their bits in products with numbers near 1.
+template <class R>
+inline constexpr R kExact =
+    std::numeric_limits<R>::min() / std::numeric_limits<R>::epsilon();
+template <class T>
+inline constexpr bool kIsComplex = Eigen::NumTraits<T>::IsComplex;
+
+}  // namespace tercel::linalg
+
+// For each of the types that LAPACK has, by its letters.
+#define TERCEL_LINALG_TYPES(X) \
+  X(float)                     \
+  X(double)                    \
+  X(std::complex<float>)       \
+  X(std::complex<double>)

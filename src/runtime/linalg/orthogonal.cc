@@ -1,0 +1,169 @@
+// QR factorisations, and the orthogonal matrices that they keep as reflectors.
+#include "runtime/linalg/arguments.h"
+#include "runtime/linalg/reflectors.h"
+
+namespace tercel::linalg {
+namespace {
+
+// One column of a factorisation: its reflector, applied to the columns from j + 1 to `end`.
+template <class T>
+T eliminate(MatrixRef<T> a, Index j, Index end) {
+  const Index rows = a.rows() - j;
+  const T tau = makeReflector<T>(a.col(j).tail(rows));
+  for (Index c = j + 1; c < end; ++c) {
+    reflect(a.col(j).tail(rows), T(Eigen::numext::conj(tau)), a.col(c).tail(rows));
+  }
+  return tau;
+}
+
+template <class T>
+void factor(MatrixRef<T> a, Eigen::Ref<VectorX<T>> taus) {
+  for (Index first = 0; first < taus.size(); first += kPanel) {
+    const Index end = std::min(first + kPanel, taus.size()), rows = a.rows() - first;
+    for (Index j = first; j < end; ++j) taus[j] = eliminate<T>(a, j, end);
+    applyReflectors<T>(a.block(first, first, rows, end - first), taus.segment(first, end - first),
+                       true, false, a.bottomRightCorner(rows, a.cols() - end));
+  }
+}
+
+// Norms of what is left of each column. They are kept by subtraction while that is exact enough: as
+// in LAPACK Working Note 176.
+template <class T>
+class ColumnNorms {
+ public:
+  explicit ColumnNorms(const MatrixRef<T>& a) : norms_(a.cols()), exact_(a.cols()) {
+    for (Index j = 0; j < a.cols(); ++j) norms_[j] = exact_[j] = a.col(j).stableNorm();
+  }
+  Index largestFrom(Index j) const {
+    Index at;
+    norms_.tail(norms_.size() - j).maxCoeff(&at);
+    return j + at;
+  }
+  void swap(Index i, Index j) {
+    std::swap(norms_[i], norms_[j]);
+    std::swap(exact_[i], exact_[j]);
+  }
+  // Row i is done.
+  void update(const MatrixRef<T>& a, Index i) {
+    static const Real<T> kTolerance = std::sqrt(std::numeric_limits<Real<T>>::epsilon());
+    for (Index j = i + 1; j < a.cols(); ++j) {
+      if (norms_[j] == 0) continue;
+      const Real<T> ratio = std::abs(a(i, j)) / norms_[j];
+      const Real<T> left = std::max<Real<T>>(0, (1 + ratio) * (1 - ratio));
+      const Real<T> since = norms_[j] / exact_[j];
+      if (left * since * since > kTolerance) {
+        norms_[j] *= std::sqrt(left);
+      } else {
+        norms_[j] = exact_[j] = a.col(j).tail(a.rows() - i - 1).stableNorm();
+      }
+    }
+  }
+
+ private:
+  VectorX<Real<T>> norms_, exact_;
+};
+
+// Columns whose `order` is not 0 come first, as they are; order becomes the columns' numbers,
+// from 1.
+template <class T>
+void factorPivoting(MatrixRef<T> a, Eigen::Ref<VectorX<int32_t>> order,
+                    Eigen::Ref<VectorX<T>> taus) {
+  Index fixed = 0;
+  for (Index j = 0; j < a.cols(); ++j) {
+    const bool stays = order[j] != 0;
+    order[j] = static_cast<int32_t>(j + 1);
+    if (!stays) continue;
+    if (j != fixed) a.col(j).swap(a.col(fixed));
+    std::swap(order[j], order[fixed++]);
+  }
+  ColumnNorms<T> norms(a);
+  for (Index j = 0; j < taus.size(); ++j) {
+    const Index pivot = j < fixed ? j : norms.largestFrom(j);
+    if (pivot != j) {
+      a.col(j).swap(a.col(pivot));
+      std::swap(order[j], order[pivot]);
+      norms.swap(j, pivot);
+    }
+    taus[j] = eliminate<T>(a, j, a.cols());
+    norms.update(a, j);
+  }
+}
+
+}  // namespace
+
+template <class T>
+Status geqrf(const Call& call) {
+  Arguments arguments(call, 1, 2);
+  const Index m = arguments.rows(), n = arguments.cols(), k = std::min(m, n);
+  arguments.operand<T>(0, {m, n});
+  const Batch<T> out = arguments.result<T>(0, {m, n}), taus = arguments.result<T>(1, {k});
+  TERCEL_TRY(arguments.status());
+  arguments.copy(0, 0);
+  return forEachIn(call, arguments.batch(), 2.0 * m * n * k,
+                   [&](Index b) { factor<T>(out[b], taus.vector(b)); });
+}
+
+template <class T>
+Status geqp3(const Call& call) {
+  Arguments arguments(call, 2, 3);
+  const Index m = arguments.rows(), n = arguments.cols(), k = std::min(m, n);
+  arguments.operand<T>(0, {m, n});
+  arguments.operand<int32_t>(1, {n});
+  const Batch<T> out = arguments.result<T>(0, {m, n});
+  const Batch<int32_t> order = arguments.result<int32_t>(1, {n});
+  const Batch<T> taus = arguments.result<T>(2, {k});
+  TERCEL_TRY(arguments.status());
+  arguments.copy(0, 0);
+  arguments.copy(1, 1);
+  return forEachIn(call, arguments.batch(), 2.0 * m * n * k, [&](Index b) {
+    factorPivoting<T>(out[b], order.vector(b), taus.vector(b));
+  });
+}
+
+template <class T>
+Status orgqr(const Call& call) {
+  Arguments arguments(call, 2, 1);
+  const Index m = arguments.rows(), n = arguments.cols(), k = arguments.operandSize(1, 0);
+  arguments.operand<T>(0, {m, n});
+  const Batch<const T> taus = arguments.operand<T>(1, {k});
+  const Batch<T> out = arguments.result<T>(0, {m, n});
+  arguments.require(m >= n && n >= k, "more columns than rows, or reflectors than columns");
+  TERCEL_TRY(arguments.status());
+  arguments.copy(0, 0);
+  return forEachIn(call, arguments.batch(), 4.0 * m * n * k, [&](Index b) {
+    const MatrixX<T> vectors = out[b].leftCols(k);
+    out[b].setIdentity();
+    applyReflectors<T>(vectors, taus.vector(b), false, true, out[b]);
+  });
+}
+
+template <class T>
+Status ormqr(const Call& call) {
+  Arguments arguments(call, 3, 1, 2);
+  const Index m = arguments.rows(), n = arguments.cols();
+  const bool left = arguments.number("left"), adjoint = arguments.number("transpose");
+  const Index rows = left ? m : n, columns = arguments.operandSize(0, 1);
+  const Index k = arguments.operandSize(1, 0);
+  const Batch<const T> vectors = arguments.operand<T>(0, {rows, columns});
+  const Batch<const T> taus = arguments.operand<T>(1, {k});
+  arguments.operand<T>(2, {m, n});
+  const Batch<T> out = arguments.result<T>(0, {m, n});
+  arguments.require(rows >= k && columns >= k, "more reflectors than rows or columns");
+  TERCEL_TRY(arguments.status());
+  arguments.copy(2, 0);
+  return forEachIn(call, arguments.batch(), 4.0 * m * n * k, [&](Index b) {
+    if (left) return applyReflectors<T>(vectors[b], taus.vector(b), adjoint, false, out[b]);
+    MatrixX<T> turned = out[b].adjoint();  // C Q = (Q^H C^H)^H
+    applyReflectors<T>(vectors[b], taus.vector(b), !adjoint, false, turned);
+    out[b] = turned.adjoint();
+  });
+}
+
+#define INSTANTIATE(T)                    \
+  template Status geqrf<T>(const Call&);  \
+  template Status geqp3<T>(const Call&);  \
+  template Status orgqr<T>(const Call&);  \
+  template Status ormqr<T>(const Call&);
+TERCEL_LINALG_TYPES(INSTANTIATE)
+
+}  // namespace tercel::linalg

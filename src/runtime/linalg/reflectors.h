@@ -1,0 +1,75 @@
+// Householder's reflectors H = I - tau v v^H as LAPACK has them: v[0] is 1 and not stored, the
+// others lie in the place of what they made zero, and Q = H(0) H(1) ... H(k - 1).
+#pragma once
+#include <algorithm>
+#include <cmath>
+
+#include "runtime/linalg/eigen.h"
+
+namespace tercel::linalg {
+
+// The reflector for which H^H x = (beta, 0, ...), beta real. x becomes (beta, v[1], v[2], ...).
+template <class T>
+T makeReflector(Eigen::Ref<VectorX<T>> x) {
+  using Eigen::numext::imag, Eigen::numext::real;
+  if (x.size() == 0) return T(0);
+  auto tail = x.tail(x.size() - 1);
+  const T alpha = x[0];
+  const Real<T> below = tail.size() == 0 ? Real<T>(0) : tail.stableNorm();
+  if (below == 0 && imag(alpha) == 0) return T(0);
+  const Real<T> size = std::hypot(std::hypot(real(alpha), imag(alpha)), below);
+  if (size < kExact<Real<T>>) {  // too few bits left: a power of two nearer to 1
+    x *= 1 / kExact<Real<T>>;
+    const T tau = makeReflector<T>(x);
+    x[0] *= kExact<Real<T>>;
+    return tau;
+  }
+  const Real<T> beta = -std::copysign(size, real(alpha));
+  // tail / (alpha - beta), without powers that a huge or tiny number does not have.
+  tail = (tail / size) * (T(size) / (alpha - beta));
+  x[0] = beta;
+  return (beta - alpha) / beta;
+}
+
+// c = (I - tau v v^H) c; v[0] may be anything.
+template <class T, class Vector, class Column>
+void reflect(const Vector& v, T tau, Column&& c) {
+  const auto tail = v.tail(v.size() - 1);
+  const T share = tau * (c[0] + tail.dot(c.tail(tail.size())));
+  c[0] -= share;
+  c.tail(tail.size()) -= share * tail;
+}
+
+// c = c (I - tau v v^H)
+template <class T, class Vector>
+void reflectRows(const Vector& v, T tau, MatrixRef<T> c) {
+  VectorX<T> product = c.col(0);
+  for (Index j = 1; j < v.size(); ++j) product += c.col(j) * v[j];
+  product *= tau;
+  c.col(0) -= product;
+  for (Index j = 1; j < v.size(); ++j) c.col(j) -= product * Eigen::numext::conj(v[j]);
+}
+
+constexpr Index kPanel = 32;  // reflectors that stay in the caches while columns pass
+
+// c = Q c, or Q^H c where adjoint. Where c is an identity yet, its columns left of a reflector's
+// are not changed by it.
+template <class T>
+void applyReflectors(const Eigen::Ref<const MatrixX<T>>& vectors,
+                     const Eigen::Ref<const VectorX<T>>& taus, bool adjoint, bool is_identity,
+                     MatrixRef<T> c) {
+  const Index count = taus.size(), panels = (count + kPanel - 1) / kPanel;
+  for (Index p = 0; p < panels; ++p) {
+    const Index first = (adjoint ? p : panels - 1 - p) * kPanel;
+    const Index size = std::min(kPanel, count - first);
+    for (Index column = is_identity ? first : 0; column < c.cols(); ++column) {
+      for (Index i = 0; i < size; ++i) {
+        const Index k = first + (adjoint ? i : size - 1 - i), rows = c.rows() - k;
+        const T tau = adjoint ? T(Eigen::numext::conj(taus[k])) : taus[k];
+        reflect(vectors.col(k).tail(rows), tau, c.col(column).tail(rows));
+      }
+    }
+  }
+}
+
+}  // namespace tercel::linalg

@@ -1,0 +1,140 @@
+#include "runtime/linalg/schur_form.h"
+
+#include <Eigen/Eigenvalues>
+
+#include "runtime/linalg/reflectors.h"
+
+namespace tercel::linalg {
+namespace {
+
+// Makes the diagonal of each block of two rows equal, by a rotation.
+template <class R>
+void standardize(Schur<R>& schur) {
+  MatrixX<R>& t = schur.t;
+  for (Index i = 0; i + 1 < t.rows(); ++i) {
+    if (t(i + 1, i) == 0) continue;
+    const R difference = t(i, i) - t(i + 1, i + 1), sum = t(i, i + 1) + t(i + 1, i);
+    if (difference != 0) {
+      const R size = std::hypot(sum, difference);
+      const R c = std::sqrt((1 + std::abs(sum) / size) / 2);
+      const R s = difference / (2 * size * c) * std::copysign(R(1), sum);
+      const Eigen::JacobiRotation<R> rotation(c, s);
+      t.rightCols(t.cols() - i).applyOnTheLeft(i, i + 1, rotation.adjoint());
+      t.topRows(i + 2).applyOnTheRight(i, i + 1, rotation);
+      schur.u.applyOnTheRight(i, i + 1, rotation);
+      t(i, i) = t(i + 1, i + 1) = (t(i, i) + t(i + 1, i + 1)) / 2;
+    }
+    ++i;
+  }
+}
+
+template <class R>
+void readValues(Schur<R>& schur) {
+  const MatrixX<R>& t = schur.t;
+  schur.values = t.diagonal().template cast<std::complex<R>>();
+  for (Index i = 0; i + 1 < t.rows(); ++i) {
+    if (t(i + 1, i) == 0) continue;
+    const R w = std::sqrt(std::abs(t(i, i + 1))) * std::sqrt(std::abs(t(i + 1, i)));
+    schur.values[i] = {t(i, i), w};
+    schur.values[i + 1] = {t(i, i), -w};
+    ++i;
+  }
+}
+
+}  // namespace
+
+template <class T>
+void hessenberg(MatrixRef<T> a, Index low, Index high, Eigen::Ref<VectorX<T>> taus) {
+  const Index n = a.rows();
+  taus.setZero();
+  VectorX<T> v;
+  for (Index k = low; k + 1 < high; ++k) {
+    const Index rows = high - k - 1;
+    const T tau = taus[k] = makeReflector<T>(a.col(k).segment(k + 1, rows));
+    if (tau == T(0)) continue;
+    v = a.col(k).segment(k + 1, rows);
+    reflectRows<T>(v, tau, a.block(0, k + 1, high, rows));
+    for (Index j = k + 1; j < n; ++j) {
+      reflect(v, T(Eigen::numext::conj(tau)), a.col(j).segment(k + 1, rows));
+    }
+  }
+}
+
+template <class T>
+Schur<T> schurForm(MatrixX<T> a) {
+  const Index n = a.rows();
+  const Real<T> scale = a.cwiseAbs().maxCoeff();
+  if (scale > 0) a = a / scale;
+  VectorX<T> taus(n - 1);
+  hessenberg<T>(a, 0, n, taus);
+  MatrixX<T> q = MatrixX<T>::Identity(n, n);
+  applyReflectors<T>(a.bottomLeftCorner(n - 1, n - 1), taus, false, true,
+                     q.bottomRightCorner(n - 1, n - 1));
+  for (Index j = 0; j + 2 < n; ++j) a.col(j).tail(n - j - 2).setZero();
+
+  using Solver = std::conditional_t<kIsComplex<T>, Eigen::ComplexSchur<MatrixX<Complex<T>>>,
+                                    Eigen::RealSchur<MatrixX<Real<T>>>>;
+  Solver solver(n);
+  solver.computeFromHessenberg(a, q, true);
+  Schur<T> schur;
+  schur.converged = solver.info() == Eigen::Success;
+  if (!schur.converged) return schur;
+  schur.t = solver.matrixT();
+  schur.u = solver.matrixU();
+  if constexpr (kIsComplex<T>) {
+    schur.t.template triangularView<Eigen::StrictlyLower>().setZero();
+    schur.t *= scale;
+    schur.values = schur.t.diagonal();
+  } else {
+    for (Index j = 0; j + 2 < n; ++j) schur.t.col(j).tail(n - j - 2).setZero();
+    standardize(schur);
+    schur.t *= scale;
+    readValues(schur);
+  }
+  return schur;
+}
+
+template <class T>
+VectorX<Index> isolate(MatrixX<T>& a) {
+  const Index n = a.rows();
+  VectorX<Index> order = VectorX<Index>::LinSpaced(n, 0, n - 1);
+  Index first = 0, end = n;
+  auto exchange = [&](Index i, Index j) {
+    if (i == j) return;
+    a.col(i).swap(a.col(j));
+    a.row(i).swap(a.row(j));
+    std::swap(order[i], order[j]);
+  };
+  // Whether all between `first` and `end` beside the diagonal is zero in a row, or in a column.
+  auto alone = [&](Index i, bool row) {
+    for (Index j = first; j < end; ++j) {
+      if (j != i && (row ? a(i, j) : a(j, i)) != T(0)) return false;
+    }
+    return true;
+  };
+  for (bool found = true; found && end > first;) {
+    found = false;
+    for (Index i = end; i-- > first && !found;) {
+      if (!alone(i, true)) continue;
+      exchange(i, --end);
+      found = true;
+    }
+  }
+  for (bool found = true; found && end > first;) {
+    found = false;
+    for (Index i = first; i < end && !found; ++i) {
+      if (!alone(i, false)) continue;
+      exchange(i, first++);
+      found = true;
+    }
+  }
+  return order;
+}
+
+#define INSTANTIATE(T)                                                              \
+  template void hessenberg<T>(MatrixRef<T>, Index, Index, Eigen::Ref<VectorX<T>>);  \
+  template Schur<T> schurForm<T>(MatrixX<T>);                                       \
+  template VectorX<Index> isolate<T>(MatrixX<T>&);
+TERCEL_LINALG_TYPES(INSTANTIATE)
+
+}  // namespace tercel::linalg

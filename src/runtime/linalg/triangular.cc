@@ -1,0 +1,64 @@
+// Systems of equations with a triangular matrix.
+#include "runtime/linalg/arguments.h"
+
+namespace tercel::linalg {
+namespace {
+
+struct Triangle {
+  bool lower = true;
+  bool transposed = false;
+  bool conjugate = false;
+  bool unit = false;
+};
+
+// x = op(a)^-1 x
+template <class T>
+void solve(const Eigen::Ref<const MatrixX<T>>& a, const Triangle& how, MatrixRef<T> x) {
+  if (how.conjugate) x = x.conjugate().eval();  // conj(a) x = b where a conj(x) = conj(b)
+  const auto turned = a.transpose();
+  switch (4 * how.lower + 2 * how.transposed + how.unit) {
+    case 0: a.template triangularView<Eigen::Upper>().solveInPlace(x); break;
+    case 1: a.template triangularView<Eigen::UnitUpper>().solveInPlace(x); break;
+    case 2: turned.template triangularView<Eigen::Lower>().solveInPlace(x); break;
+    case 3: turned.template triangularView<Eigen::UnitLower>().solveInPlace(x); break;
+    case 4: a.template triangularView<Eigen::Lower>().solveInPlace(x); break;
+    case 5: a.template triangularView<Eigen::UnitLower>().solveInPlace(x); break;
+    case 6: turned.template triangularView<Eigen::Upper>().solveInPlace(x); break;
+    case 7: turned.template triangularView<Eigen::UnitUpper>().solveInPlace(x); break;
+  }
+  if (how.conjugate) x = x.conjugate().eval();
+}
+
+}  // namespace
+
+template <class T>
+Status trsm(const Call& call) {
+  Arguments arguments(call, 2, 1, 1);
+  const Index m = arguments.rows(), k = arguments.cols();
+  const bool left = arguments.letter("side", "LR") == 'L';
+  const Index n = left ? m : k;
+  const Batch<const T> a = arguments.operand<T>(0, {n, n});
+  arguments.operand<T>(1, {m, k});
+  const Batch<T> out = arguments.result<T>(0, {m, k});
+  Triangle how;
+  how.lower = arguments.letter("uplo", "LU") == 'L';
+  how.unit = arguments.letter("diag", "NU") == 'U';
+  const char op = arguments.letter("trans_x", "NTC");
+  how.conjugate = kIsComplex<T> && op == 'C';
+  // x op(a) = b is op(a)^T x^T = b^T.
+  how.transposed = (op != 'N') == left;
+  TERCEL_TRY(arguments.status());
+  arguments.copy(1, 0);
+  return forEachIn(call, arguments.batch(), double(n) * m * k, [&](Index b) {
+    if (m == 0 || k == 0) return;
+    if (left) return solve<T>(a[b], how, out[b]);
+    MatrixX<T> turned = out[b].transpose();
+    solve<T>(a[b], how, turned);
+    out[b] = turned.transpose();
+  });
+}
+
+#define INSTANTIATE(T) template Status trsm<T>(const Call&);
+TERCEL_LINALG_TYPES(INSTANTIATE)
+
+}  // namespace tercel::linalg
