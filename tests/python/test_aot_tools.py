@@ -13,7 +13,7 @@ from tercel import aot
 from tercel.aot import Program
 from tercel.library import library_path
 
-FOLDER = pathlib.Path(library_path()).parent
+FOLDER = pathlib.Path(library_path()).resolve().parent
 AOT = FOLDER / "aot" / "tercel-aot"
 RUN = next((path for path in (FOLDER.parent / "tools" / "tercel-run", FOLDER / "aot" / "tercel-run")
             if path.is_file()), None)
