@@ -6,12 +6,16 @@
 #include "program/aligned_bytes.h"
 #include "program/file_header.h"
 #include "program/format.h"
+#include "runtime/linalg/functions.h"
 
 namespace tercel::aot {
 namespace {
 
-// What runs without Python: nothing that lives in it. Other targets are for the host's hook.
-bool canLeavePython(std::string_view target) { return !target.starts_with("lapack_"); }
+// What runs without Python: nothing that lives in it. Targets that are not JAX's are for the host's
+// hook.
+bool canLeavePython(std::string_view target) {
+  return !target.starts_with("lapack_") || linalg::find(target);
+}
 
 const ir::Function* mainOf(const ir::Module& module) {
   for (const ir::Function& function : module.functions)

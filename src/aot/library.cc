@@ -1,21 +1,23 @@
 #include "aot/library.h"
 
+#include <algorithm>
 #include <filesystem>
 #include <fstream>
+#include <set>
 #include <system_error>
 
 #include "aot/linker.h"
 #include "compiler/codegen/library_code.h"
 #include "program/format.h"
 #include "runtime/engine/mapped_file.h"
+#include "runtime/linalg/functions.h"
 
 namespace tercel::aot {
 namespace {
 
 namespace fs = std::filesystem;
 
-constexpr const char* kCMake = R"(# add_subdirectory() or include() this folder's file, then link to tercel::@ (shared) or
-# tercel::@_static.
+constexpr const char* kCMake = R"(# include() this file, then link to tercel::@ (shared) or tercel::@_static.
 add_library(tercel::@ SHARED IMPORTED)
 set_target_properties(tercel::@ PROPERTIES
   IMPORTED_LOCATION "${CMAKE_CURRENT_LIST_DIR}/@.so"
@@ -41,7 +43,8 @@ class Draft {
                              cat("cannot make folder ", folder.string(), ": ", error.message()));
     return Draft(folder, draft);
   }
-  Draft(Draft&& other) noexcept : folder_(std::move(other.folder_)), draft_(std::move(other.draft_)) {
+  Draft(Draft&& other) noexcept
+      : folder_(std::move(other.folder_)), draft_(std::move(other.draft_)) {
     other.draft_.clear();
   }
   Draft& operator=(Draft&&) = delete;
@@ -75,6 +78,7 @@ class Draft {
 // The parts of the engine that its steps need, as runtime/library/embedded.h calls them.
 Result<std::vector<std::string>> partsOf(const program::Artifact& artifact) {
   bool fft = false, sort = false;
+  std::set<std::string> functions;
   for (const program::Procedure& procedure : artifact.procedures) {
     for (const std::vector<std::byte>& file : procedure.codes) {
       TERCEL_ASSIGN(const program::Program code, program::deserialize(file));
@@ -82,21 +86,23 @@ Result<std::vector<std::string>> partsOf(const program::Artifact& artifact) {
         for (const program::Step& step : sequence) {
           fft |= step.kind == program::StepKind::fft;
           sort |= step.kind == program::StepKind::sort;
+          const bool calls = step.kind == program::StepKind::custom_call;
+          if (calls && linalg::find(step.name)) functions.insert(step.name);
         }
       }
     }
   }
-  std::vector<std::string> parts;
+  std::vector<std::string> parts(functions.begin(), functions.end());
   if (fft) parts.push_back("fft");
   if (sort) parts.push_back("sort");
   return parts;
 }
 
 Result<codegen::ObjectCode> libraryObject(const program::Artifact& artifact,
-                                          const std::string& weights_name) {
+                                          const std::string& weights_name,
+                                          const std::vector<std::string>& parts) {
   const std::vector<std::byte> bytes = program::serializeArtifact(artifact);
-  codegen::LibraryCode code{artifact.name, bytes, weights_name, {}, {}};
-  TERCEL_ASSIGN(code.parts, partsOf(artifact));
+  codegen::LibraryCode code{artifact.name, bytes, weights_name, {}, parts};
   for (const program::Procedure& procedure : artifact.procedures) {
     code.procedures.push_back({procedureName(procedure), procedure.arguments.size(),
                                procedure.results.size()});
@@ -143,9 +149,12 @@ Status saveChecked(program::Artifact artifact, const std::string& folder,
   }
   // A library is compiled already: what it was compiled from stays behind.
   for (program::Procedure& procedure : artifact.procedures) procedure.module.clear();
-  TERCEL_ASSIGN(codegen::ObjectCode object, libraryObject(artifact, weights));
+  TERCEL_ASSIGN(const std::vector<std::string> parts, partsOf(artifact));
+  TERCEL_ASSIGN(codegen::ObjectCode object, libraryObject(artifact, weights, parts));
   const std::string object_path = draft.path(name + ".o");
-  const std::string runtime = options.runtime_folder + "/tercel_runtime.o";
+  const bool has_linalg = std::ranges::any_of(parts, linalg::find);
+  const std::string runtime =
+      cat(options.runtime_folder, has_linalg ? "/tercel_runtime_linalg.o" : "/tercel_runtime.o");
   TERCEL_TRY(draft.write(name + ".o", object.bytes));
   TERCEL_TRY(linkShared({object_path, runtime}, name, options.runtime_folder,
                         draft.path(name + ".so")));

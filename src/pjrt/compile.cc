@@ -9,6 +9,7 @@
 #include "core/log.h"
 #include "pjrt/eval_runner.h"
 #include "runtime/ffi/calls.h"
+#include "runtime/linalg/functions.h"
 
 namespace tercel::pjrt {
 namespace {
@@ -30,7 +31,9 @@ Result<Compiled> compile(std::string_view code, const Options& options) {
   if (!options.eval) {
     compiler::CompileOptions compile_options;
     compile_options.cache_dir = options.cache_dir;
-    compile_options.can_call = ffi::isKnownTarget;
+    compile_options.can_call = [](std::string_view target) {
+      return ffi::isKnownTarget(target) || linalg::find(target);
+    };
     TERCEL_ASSIGN(program::Program program,
                   compiler::compileWithDump(bytes, compile_options, options.dump));
     if (!options.check) return Compiled{std::move(program), nullptr};

@@ -306,6 +306,42 @@ TEST(Steps, AnUnknownCustomCallIsNamed) {
   }
 }
 
+// Answers 7 to all that it is asked to replace.
+class Seven final : public CustomCallHandler {
+ public:
+  explicit Seven(bool replaces) : replaces_(replaces) {}
+  Status call(const CustomCall& call) override {
+    *as<double>(call.results[0]) = 7;
+    return Status();
+  }
+  bool replaces(std::string_view) const override { return replaces_; }
+
+ private:
+  const bool replaces_;
+};
+
+TEST(Steps, LinearAlgebraIsTheEnginesUnlessAHandlerReplacesIt) {
+  const Shape matrix{DType::f64, {1, 1}}, number{DType::s32, {}};
+  ProgramMaker m;
+  const uint32_t a = m.argument(matrix), root = m.result(matrix), info = m.result(number);
+  auto& step = m.step(0, StepKind::custom_call, {a, root, info});
+  step.values = program::encode({4, {{matrix}}, {{matrix}, {number}}});
+  step.name = "lapack_dpotrf_ffi";
+  step.text = "{uplo = 76 : u8}";
+  auto loaded = m.load();
+  ASSERT_TRUE(loaded.ok()) << loaded.status().message();
+  Seven replaces(true), does_not(false);
+  const std::pair<CustomCallHandler*, double> cases[] = {
+      {nullptr, 3}, {&does_not, 3}, {&replaces, 7}};
+  for (auto [handler, wanted] : cases) {
+    double in = 9, out = 0;
+    int32_t outcome = -1;
+    const Status status = runOn(**loaded, {&in}, {&out, &outcome}, nullptr, handler);
+    ASSERT_TRUE(status.ok()) << status.message();
+    EXPECT_EQ(out, wanted);
+  }
+}
+
 TEST(Steps, AnAliasedArgumentLivesInItsResult) {
   ProgramMaker m;
   uint32_t a = m.argument(kInt, 0);

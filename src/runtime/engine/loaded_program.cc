@@ -293,11 +293,18 @@ Status LoadedProgram::runCustomCall(const Op& op, const Invocation& invocation,
                                     void* const* params) const {
   const CustomCallSite& site = tape_.custom_calls[op.target];
   const program::Step& step = *site.step;
+  CustomCallHandler* handler = invocation.custom_calls;
+  const bool is_own = site.own && !(handler && handler->replaces(step.name));
   const bool is_print = step.name == kDebugPrint;
-  if (!invocation.custom_calls && !is_print) {
+  if (!is_own && !handler && !is_print) {
     return unimplemented("nothing here can run the custom call ", step.name);
   }
   const size_t operands = site.signature.operands.size(), results = site.signature.results.size();
+  if (is_own) {
+    const linalg::Call own{step.text, &site.signature, {params, operands},
+                           {params + operands, results}, invocation.parallel};
+    return site.own(own).within(cat("custom call ", step.name));
+  }
   CustomCall call;
   call.target = step.name;
   call.configuration = step.text;
@@ -310,8 +317,8 @@ Status LoadedProgram::runCustomCall(const Op& op, const Invocation& invocation,
   call.run = &invocation.info;
   call.pool = invocation.pool;
   call.may_block = invocation.may_block;
-  if (!invocation.custom_calls) return debugPrint(call);
-  const Status status = invocation.custom_calls->call(call);
+  if (!handler) return debugPrint(call);
+  const Status status = handler->call(call);
   if (is_print && status.code() == Code::unimplemented) return debugPrint(call);
   return status.within(cat("custom call ", step.name));
 }

@@ -1,10 +1,11 @@
-// Library kernels that few programs need. The plugin and the tools link parts_all.cc; a library that
-// tercel.aot saves links runtime/library/parts.cc and what its own program uses.
+// Library kernels that few programs need. The plugin and the tools link parts_all.cc; a library
+// that tercel.aot saves links runtime/library/parts.cc and what its own program uses.
 #pragma once
 #include "program/program.h"
 #include "runtime/kernels/fft.h"
 #include "runtime/kernels/key_sort.h"
 #include "runtime/kernels/sort.h"
+#include "runtime/linalg/functions.h"
 
 namespace tercel::engine {
 
@@ -12,6 +13,7 @@ struct Parts {
   decltype(&kernels::Fft::make) make_fft = nullptr;
   decltype(&kernels::sort) sort = nullptr;
   decltype(&kernels::keySort) key_sort = nullptr;
+  decltype(&linalg::find) find_linalg = nullptr;
 };
 
 const Parts& parts();

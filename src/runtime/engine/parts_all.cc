@@ -3,7 +3,7 @@
 namespace tercel::engine {
 
 const Parts& parts() {
-  static constexpr Parts kAll = {kernels::Fft::make, kernels::sort, kernels::keySort};
+  static constexpr Parts kAll = {kernels::Fft::make, kernels::sort, kernels::keySort, linalg::find};
   return kAll;
 }
 

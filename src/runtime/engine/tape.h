@@ -13,6 +13,7 @@
 #include "runtime/engine/runner.h"
 #include "runtime/kernels/fft.h"
 #include "runtime/kernels/sort.h"
+#include "runtime/linalg/functions.h"
 
 namespace tercel::engine {
 
@@ -53,6 +54,7 @@ struct CustomCallSite {
   const program::Step* step;
   program::CallSignature signature;
   std::vector<int64_t> bytes;  // of operands, then results
+  linalg::Function own = nullptr;  // the engine's, where there is one
 };
 
 struct SortSite {

@@ -34,6 +34,7 @@ class Calls final : public engine::CustomCallHandler {
   Status call(const engine::CustomCall& call) override {
     return sites_->call(call, user_data_.get());
   }
+  bool replaces(std::string_view target) const override { return isKnownTarget(target); }
 
  private:
   const std::shared_ptr<CallSites> sites_;
