@@ -1,5 +1,7 @@
 """Linear algebra that leaves Python: no LAPACK, the same accuracy."""
 
+import ctypes
+
 import jax
 import jax.numpy as jnp
 import numpy as np
@@ -99,14 +101,23 @@ def test_gradients(rng, x64):
     near(run(jax.grad(f), a), np.asarray(jax.grad(f)(a)), "float64", 1000)
 
 
-def test_what_needs_lapack_is_refused_by_name():
-    with pytest.raises(NotImplementedError, match="eigenvalues: cannot leave Python: .*'eig'"):
-        aot.compile(jnp.linalg.eigvals, np.eye(3, dtype=np.float32), name="eigenvalues")
+@pytest.mark.parametrize("dtype", DTYPES)
+def test_what_is_not_symmetric(rng, x64, dtype):
+    a = matrix(rng, (2, 6, 6), dtype)
+    values, vectors = run(lambda a: tuple(jnp.linalg.eig(a)), a)
+    near(a @ vectors, vectors * values[:, None, :], values.dtype, 10)
+    t, z = run(jax.scipy.linalg.schur, a[0])
+    near(z @ t @ adjoint(z), a[0], dtype, 10)
 
 
-def test_in_this_process_lapack_stays(cpu):
-    """The rule that export adds is for a platform of its own."""
-    a = np.diag([2.0, 1.0]).astype(np.float32)
-    aot.compile(jnp.linalg.eigvalsh, a)
-    with jax.default_device(cpu):
-        assert "lapack_ssyevd_ffi" in jax.jit(jnp.linalg.eigh).lower(a).as_text()
+def test_a_library_of_linear_algebra(rng, tmp_path):
+    """Nothing but the C library, and what it has of LAPACK is its own."""
+    a = matrix(rng, (5, 5), "float32")
+    aot.compile(lambda a: tuple(jnp.linalg.eigh(a @ a.T)), a, name="eigen").save_library(tmp_path)
+    library = ctypes.CDLL(str(tmp_path / "eigen.so"))
+    instance, values, vectors = ctypes.c_void_p(), np.empty(5, "f"), np.empty((5, 5), "f")
+    assert library.eigen_create(None, ctypes.byref(instance)) == 0
+    addresses = (ctypes.c_void_p(array.ctypes.data) for array in (a, values, vectors))
+    assert library.eigen_eigen(instance, *addresses) == 0
+    library.eigen_destroy(instance)
+    near(a @ a.T @ vectors, vectors * values, "float32", 10)

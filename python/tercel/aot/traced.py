@@ -7,8 +7,9 @@ import jax
 import jax.export
 import jax.numpy as jnp
 
-from tercel.aot import lowerings, types
+from tercel.aot import callbacks, types
 from tercel.aot.values import Values, tracing
+
 
 class Traced:
     """One signature of a procedure. `function` takes the values of `used`, then the arguments'
@@ -45,22 +46,14 @@ class Traced:
 
     @functools.cached_property
     def exported(self):
-        """jax.export's view of the function: as for CPUs, but without LAPACK and Python."""
-        try:
-            exported = self._export("cpu")
-            if b"lapack_" not in exported.mlir_module_serialized:
-                return exported
-        except NotImplementedError:  # a callback
-            pass
-        program = jax.make_jaxpr(self.function)(*self.operand_types)
-        lowerings.register(program)
-        found = list(lowerings.obstacles(program))
-        try:
-            if not found:
-                return self._export(lowerings.PLATFORM)
-        except NotImplementedError as error:
-            found = [str(error)]
-        raise NotImplementedError(f"{self.where}: cannot leave Python: {', '.join(found)}")
+        """jax.export's view of the function, as for CPUs but for its callbacks."""
+        if not callbacks.are_in(self._program):
+            return self._export("cpu")
+        obstacles = list(callbacks.obstacles(self._program))
+        if obstacles:
+            raise NotImplementedError(f"{self.where}: cannot leave Python: {', '.join(obstacles)}")
+        callbacks.register(self._program)
+        return self._export(callbacks.PLATFORM)
 
     def stablehlo(self):
         return self._lowered(self.exported.platforms).as_text()
@@ -107,12 +100,12 @@ class Traced:
             return results, [after.values[i] for i in self.stored]
 
         try:
-            program, (self.results, _) = jax.make_jaxpr(explore, return_shape=True)(
+            self._program, (self.results, _) = jax.make_jaxpr(explore, return_shape=True)(
                 [known.type for known in self.declaration.globals], self.signature.types)
         except Exception as error:
             error.add_note(f"while tracing {self.where}")
             raise
-        if any(isinstance(constant, jax.core.Tracer) for constant in program.consts):
+        if any(isinstance(constant, jax.core.Tracer) for constant in self._program.consts):
             raise TypeError(
                 f"{self.where} stores into a global what comes from inside of jit, grad, scan, "
                 "cond or vmap: return it from there, and store that")

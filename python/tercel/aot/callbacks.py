@@ -1,9 +1,8 @@
-"""Lowerings for programs that leave Python, in place of those that need LAPACK or Python.
+"""Callbacks of programs that leave Python: a lowering of ours for each.
 
-They are registered for a platform of our own. JAX has general lowerings of most linear algebra,
-for platforms without a library: what it lacks is the symmetric eigenvalue problem. A callback
-becomes a custom call to a function of its name, which whoever runs the program serves;
-jax.debug.print is a custom call that the runtime itself can serve.
+They are registered for a platform of our own. A callback becomes a custom call to a function of its
+name, which whoever runs the program serves; jax.debug.print is a custom call that the runtime
+itself can serve.
 """
 
 import functools
@@ -11,30 +10,30 @@ import functools
 import jax
 import jax.ffi
 
-from tercel.aot import linalg
-
 PLATFORM = "tercel"
 DEBUG_PRINT = "tercel_debug_print"  # src/runtime/engine/debug_print.cc
 _NAMES = {"pure_callback": "jax.pure_callback", "io_callback": "jax.experimental.io_callback",
           "debug_callback": "jax.debug.callback", "debug_print": "jax.debug.print"}
 
 
+def are_in(program):
+    """Whether a ClosedJaxpr has any."""
+    return any(equation.primitive.name in _NAMES for equation in _equations(program.jaxpr))
+
+
 def register(program):
-    """For what there is in a ClosedJaxpr."""
+    """Registers the lowerings of those that are in it."""
     from jax.interpreters import mlir
     jax.devices()  # JAX takes rules for platforms that are there
-    rules = {"eigh": mlir.lower_fun(linalg.eigh, multiple_results=True),
-             "pure_callback": functools.partial(_call, effect=False),
+    rules = {"pure_callback": functools.partial(_call, effect=False),
              "io_callback": functools.partial(_call, effect=True), "debug_print": _debug_print}
-    found = {equation.primitive for equation in _equations(program.jaxpr)}
-    # The singular values' lowering is where the eigenvalues come in.
-    for primitive in found | {jax.lax.linalg.eigh_p}:
+    for primitive in {equation.primitive for equation in _equations(program.jaxpr)}:
         if primitive.name in rules:
             mlir.register_lowering(primitive, rules[primitive.name], platform=PLATFORM)
 
 
 def obstacles(program):
-    """What in a program calls Python and cannot be a custom call, by JAX's names."""
+    """Those that cannot be custom calls, by JAX's names."""
     for equation in _equations(program.jaxpr):
         name = equation.primitive.name
         if name not in _NAMES:
