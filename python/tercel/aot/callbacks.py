@@ -1,7 +1,7 @@
 """Callbacks of programs that leave Python: a lowering of ours for each.
 
-They are registered for a platform of our own. A callback becomes a custom call to a function of its
-name, which whoever runs the program serves; jax.debug.print is a custom call that the runtime
+They are registered for a platform of our own. A callback becomes a custom call to a function of
+its name, which whoever runs the program serves; jax.debug.print is a custom call that the runtime
 itself can serve.
 """
 
