@@ -4,6 +4,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
+from stablehlo_text import function, run
 
 
 def floats(rng, *shape):
@@ -82,3 +83,24 @@ def test_approx_top_k_leaves_nothing_out(agree, rng):
                      jax.lax.approx_min_k(v, 1, reduction_dimension=-1),
                      jax.lax.approx_max_k(v[0], 50, reduction_dimension=0)), x)
     agree(jax.vmap(lambda v: jax.lax.approx_max_k(v, 3, reduction_dimension=0)), x)
+
+
+@pytest.mark.parametrize("direction", ["LT", "GT"])
+def test_sort_by_plain_comparison(tercel, rng, direction):
+    """Floats compared as numbers: zeros of both signs are equal, and stay in their order."""
+    x = rng.integers(-3, 4, 3000).astype(np.float32)
+    x[rng.random(3000) < 0.3] *= -0.0 if direction == "LT" else 1
+    x[::7] = np.copysign(0, rng.normal(size=x[::7].shape))
+    places = np.arange(3000, dtype=np.int32)
+    text = function(f"""%2:2 = "stablehlo.sort"(%0, %1) ({{
+^bb0(%a: tensor<f32>, %b: tensor<f32>, %p: tensor<i32>, %q: tensor<i32>):
+%v = stablehlo.compare {direction}, %a, %b : (tensor<f32>, tensor<f32>) -> tensor<i1>
+stablehlo.return %v : tensor<i1> }}) {{dimension = 0 : i64, is_stable = true}} :
+(tensor<3000xf32>, tensor<3000xi32>) -> (tensor<3000xf32>, tensor<3000xi32>)
+return %2#0, %2#1 : tensor<3000xf32>, tensor<3000xi32>""",
+                    ["tensor<3000xf32>", "tensor<3000xi32>"],
+                    ["tensor<3000xf32>", "tensor<3000xi32>"])
+    values, order = run(tercel, text, x, places)
+    wanted = np.argsort(x if direction == "LT" else -x, kind="stable")
+    np.testing.assert_array_equal(order, wanted)
+    np.testing.assert_array_equal(np.signbit(values), np.signbit(x[wanted]))

@@ -78,15 +78,16 @@ class Comparator {
     return a && b && a->operand == b->operand && a->canonical == b->canonical;
   }
 
-  // Floats are in order only where the total order says so.
+  // NaN stands where the total order has it, also where floats are compared as numbers: that says
+  // nothing of it, and takes the zeros for one.
   std::optional<Comparison> comparison(const Op& op) const {
     DType dtype = m_.shape(op.operand(0)).dtype;
     if (isComplex(dtype)) return std::nullopt;
-    if (isFloat(dtype) && op.symbol(AttrKey::compare_type) != "TOTALORDER") return std::nullopt;
+    const bool as_numbers = isFloat(dtype) && op.symbol(AttrKey::compare_type) != "TOTALORDER";
     std::optional<Side> x = side(op.operand(0)), y = side(op.operand(1));
     if (!x || !y || x->arg / 2 != y->arg / 2 || x->arg == y->arg || x->canonical != y->canonical)
       return std::nullopt;
-    return Comparison{x->arg / 2, x->arg > y->arg, x->canonical};
+    return Comparison{x->arg / 2, x->arg > y->arg, x->canonical || as_numbers};
   }
 
   std::optional<Side> side(Value v) const {
