@@ -4,7 +4,8 @@
 // loaded as vectors, the other one (the m side) as scalars, each used for a whole tile of rows x
 // vectors whose sums stay in registers over the loop of k. Panels of the n side, and tiles of the m
 // side, are copied to scratch memory first where their own layout would make that loop slow (Goto
-// and van de Geijn, "Anatomy of high-performance matrix multiplication").
+// and van de Geijn, "Anatomy of high-performance matrix multiplication"); of long sums a block at a
+// time, the tiles' sums being kept in memory from one block to the next.
 #pragma once
 #include "compiler/kernel/contract_tiling.h"
 #include "compiler/kernel/contraction.h"

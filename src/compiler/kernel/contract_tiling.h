@@ -29,9 +29,9 @@ struct ContractSizes {
   int64_t columns() const { return n_side.lines * n; }
 };
 
-// A tile of rows x (vectors x lanes) sums lives in registers over the whole sum. Tiles at the end
-// are moved back to overlap their neighbours instead of being cut: only where n is smaller than one
-// vector are lanes left over.
+// A tile of rows x (vectors x lanes) sums lives in registers over a block of the sum. Tiles at the
+// end are moved back to overlap their neighbours instead of being cut: only where n is smaller than
+// one vector are lanes left over.
 struct ContractTiling {
   int lanes = 1;  // of the sums
   int vectors = 1;
