@@ -92,7 +92,9 @@ TEST_P(Eigenvalues, OfHermitianMatrices) {
       double sum = 0;
       for (int64_t i = 0; i < n; ++i) {
         sum += w.at(i, 0).real() - a[b].at(i, i).real();
-        if (i > 0) EXPECT_LE(w.at(i - 1, 0).real(), w.at(i, 0).real());
+        if (i > 0) {
+          EXPECT_LE(w.at(i - 1, 0).real(), w.at(i, 0).real());
+        }
       }
       EXPECT_NEAR(sum, 0, 100 * type_.epsilon * (norm(a[b]) + 1) * double(n + 1));
       if (!vectors) continue;
@@ -170,7 +172,9 @@ TEST_P(Eigenvalues, SchurForm) {
         ASSERT_FALSE(type_.is_complex());
         EXPECT_EQ(t.at(i, i), t.at(i + 1, i + 1));
         EXPECT_LT((t.at(i, i + 1) * t.at(i + 1, i)).real(), 0);
-        if (i + 2 < n) EXPECT_EQ(t.at(i + 2, i + 1), Number(0));
+        if (i + 2 < n) {
+          EXPECT_EQ(t.at(i + 2, i + 1), Number(0));
+        }
       }
       if (!vectors) continue;
       expectOrthonormal(u);
@@ -257,7 +261,9 @@ TEST_P(Eigenvalues, SingularValues) {
         EXPECT_NEAR(norm(s), norm(a[b]), 100 * type_.epsilon * (norm(a[b]) + 1e-30));
         for (int64_t i = 0; i < k; ++i) {
           EXPECT_GE(s.at(i, 0).real(), 0);
-          if (i > 0) EXPECT_LE(s.at(i, 0).real(), s.at(i - 1, 0).real());
+          if (i > 0) {
+            EXPECT_LE(s.at(i, 0).real(), s.at(i - 1, 0).real());
+          }
         }
         if (mode == 'N') continue;
         const Matrix &u = out[2].batch[b], &vh = out[3].batch[b];

@@ -58,7 +58,9 @@ TEST_P(Factorizations, CholeskyOfEitherTriangle) {
         const Matrix& f = out[0].batch[b];
         const Matrix u = lower ? upper(adjoint(f)) : upper(f);
         expectNear(adjoint(u) * u, a[b], norm(a[b]));
-        if (n > 1) EXPECT_EQ(lower ? f.at(0, n - 1) : f.at(n - 1, 0), Number(55));
+        if (n > 1) {
+          EXPECT_EQ(lower ? f.at(0, n - 1) : f.at(n - 1, 0), Number(55));
+        }
       }
     }
   }
@@ -188,7 +190,9 @@ TEST_P(Factorizations, QrWithExchangesOfColumns) {
       }
       expectNear(q[0].batch[b] * r, exchanged, norm(a[b]));
       const bool fixed = b == 0 && n > 2;
-      if (fixed) EXPECT_EQ(f[1].batch[b].at(0, 0), Number(3));
+      if (fixed) {
+        EXPECT_EQ(f[1].batch[b].at(0, 0), Number(3));
+      }
       for (int64_t i = fixed ? 1 : 0; i + 1 < k; ++i)
         EXPECT_LE(std::abs(r.at(i + 1, i + 1)),
                   std::abs(r.at(i, i)) * (1 + 100 * type_.epsilon) + 1e-5 * type_.epsilon);
