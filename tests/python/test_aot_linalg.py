@@ -110,6 +110,58 @@ def test_what_is_not_symmetric(rng, x64, dtype):
     near(z @ t @ adjoint(z), a[0], dtype, 10)
 
 
+@pytest.mark.parametrize("dtype", DTYPES)
+@pytest.mark.parametrize("shape", [(5, 5), (2, 9, 4), (3, 8)])
+def test_other_factorizations(rng, x64, dtype, shape):
+    a = matrix(rng, shape, dtype)
+    u, s, v = run(lambda a: tuple(jnp.linalg.svd(a)), a)
+    rank = s.shape[-1]
+    near(u[..., :rank] * s[..., None, :] @ v[..., :rank, :], a, dtype, 10)
+    near(adjoint(u) @ u, np.broadcast_to(np.eye(u.shape[-1], dtype=dtype), u.shape), dtype, 10)
+    near(run(lambda a: jnp.linalg.svd(a, compute_uv=False), a), s, dtype, 10)
+    lu, _, rows = run(lambda a: tuple(jax.lax.linalg.lu(a)), a)
+    lower = np.tril(lu, -1)[..., :rank] + np.eye(*lu.shape[-2:], dtype=dtype)[:, :rank]
+    near(lower @ np.triu(lu)[..., :rank, :], np.take_along_axis(a, rows[..., None], -2), dtype, 10)
+    q, r, columns = run(lambda a: tuple(
+        jax.lax.linalg.qr(a, pivoting=True, full_matrices=False)), a)
+    near(q @ r, np.take_along_axis(a, columns[..., None, :], -1), dtype, 10)
+
+
+@pytest.mark.parametrize("dtype", DTYPES)
+def test_forms_and_systems(rng, x64, dtype):
+    a, b = matrix(rng, (2, 6, 6), dtype), matrix(rng, (2, 6, 3), dtype)
+    h, q = run(lambda a: jax.scipy.linalg.hessenberg(a, calc_q=True), a[0])
+    near(q @ h @ adjoint(q), a[0], dtype, 10)
+    assert np.all(np.tril(h, -2) == 0)
+    for lower in (True, False):
+        x = run(lambda a, b: jax.lax.linalg.triangular_solve(
+            a, b, left_side=True, lower=lower, transpose_a=True, conjugate_a=True),
+            a + 6 * np.eye(6, dtype=dtype), b)
+        triangle = (np.tril if lower else np.triu)(a + 6 * np.eye(6, dtype=dtype))
+        near(adjoint(triangle) @ x, b, dtype, 10)
+    beside = [matrix(rng, (2, 6), dtype) for _ in range(3)]
+    beside[0][:, 0] = beside[2][:, -1] = 0
+    x = run(jax.lax.linalg.tridiagonal_solve, *beside, b)
+    dense = np.stack([np.diag(dl[1:], -1) + np.diag(d) + np.diag(du[:-1], 1)
+                      for dl, d, du in zip(*beside)])
+    near(dense @ x, b, dtype, 100)
+
+
+@pytest.mark.parametrize("dtype", DTYPES)
+def test_what_is_not_finite_is_nan(x64, dtype):
+    a = np.eye(3, dtype=dtype)
+    bad = np.stack([a, np.where(a == 1, np.array(np.nan, dtype), a), -a])
+    values, vectors = run(lambda a: tuple(jnp.linalg.eigh(a)), bad)
+    assert np.isfinite(values[[0, 2]]).all() and np.isnan(values[1]).all()
+    assert np.isnan(vectors[1]).all()
+    s = run(lambda a: jnp.linalg.svd(a, compute_uv=False), bad)
+    assert np.isfinite(s[[0, 2]]).all() and np.isnan(s[1]).all()
+    lower = run(jnp.linalg.cholesky, bad)
+    assert np.isfinite(lower[0]).all() and np.isnan(np.diagonal(lower[1:], 0, 1, 2)).all()
+    values, _ = run(lambda a: tuple(jnp.linalg.eig(a)), bad)
+    assert np.isfinite(values[[0, 2]]).all() and np.isnan(values[1]).all()
+
+
 def test_a_library_of_linear_algebra(rng, tmp_path):
     """Nothing but the C library, and what it has of LAPACK is its own."""
     a = matrix(rng, (5, 5), "float32")
@@ -121,3 +173,5 @@ def test_a_library_of_linear_algebra(rng, tmp_path):
     assert library.eigen_eigen(instance, *addresses) == 0
     library.eigen_destroy(instance)
     near(a @ a.T @ vectors, vectors * values, "float32", 10)
+    # Of linear algebra it has what it calls.
+    assert (tmp_path / "eigen.so").stat().st_size < 400_000
