@@ -73,4 +73,5 @@ def pytest_collectreport(report):
 
 
 def pytest_sessionfinish(session, exitstatus):
-    _write(test="(session)", finished=True)
+    if exitstatus != pytest.ExitCode.INTERNAL_ERROR:  # then there are tests left
+        _write(test="(session)", finished=True)
