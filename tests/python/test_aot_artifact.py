@@ -80,6 +80,7 @@ def equal(left, right):
         assert ours.tobytes() == theirs.tobytes()
 
 
+@pytest.mark.native
 def test_the_same_bits_as_in_this_process(artifact, batch, tercel):
     loaded = package.load(artifact.to_bytes())
     with jax.default_device(tercel):
