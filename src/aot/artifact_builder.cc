@@ -17,12 +17,6 @@ bool canLeavePython(std::string_view target) {
   return !target.starts_with("lapack_") || linalg::find(target);
 }
 
-const ir::Function* mainOf(const ir::Module& module) {
-  for (const ir::Function& function : module.functions)
-    if (function.is_public && function.name == "main") return &function;
-  return nullptr;
-}
-
 Status checkTypes(const ir::Module& module, const ir::Values& values, size_t first,
                   const std::vector<program::NamedValue>& wanted, const char* role) {
   for (size_t i = 0; i < wanted.size(); ++i) {
@@ -45,8 +39,8 @@ std::vector<program::NamedValue> globalsOf(const program::Artifact& artifact,
 }
 
 Status checkMain(const program::Artifact& artifact, const program::Procedure& procedure,
-                 const ir::Module& module, const ir::Function& main) {
-  const ir::Region& body = module.region(main.body);
+                 const ir::Module& module) {
+  const ir::Region& body = module.region(module.main().body);
   const size_t used = procedure.used.size(), stored = procedure.stored.size();
   if (body.args.size() != used + procedure.arguments.size() ||
       body.results.size() != procedure.results.size() + stored) {
@@ -63,9 +57,8 @@ Status checkMain(const program::Artifact& artifact, const program::Procedure& pr
 }
 
 // Main's arguments and results, but for globals.
-void nameValues(const ir::Module& module, const ir::Function& main,
-                program::Procedure& procedure) {
-  const ir::Region& body = module.region(main.body);
+void nameValues(const ir::Module& module, program::Procedure& procedure) {
+  const ir::Region& body = module.region(module.main().body);
   const size_t results = body.results.size() - std::min(body.results.size(),
                                                         procedure.stored.size());
   for (size_t i = procedure.used.size(); i < body.args.size(); ++i) {
@@ -77,42 +70,43 @@ void nameValues(const ir::Module& module, const ir::Function& main,
   }
 }
 
-Result<ir::Module> readProcedure(const program::Artifact& artifact,
-                                 program::Procedure& procedure, bool is_named = true) {
+Result<ir::Module> readModule(const program::Procedure& procedure) {
   TERCEL_ASSIGN(ir::Module module, compiler::read(procedure.module));
-  const ir::Function* main = mainOf(module);
-  if (!main) return invalidArgument("the module has no public function main");
-  if (!is_named) nameValues(module, *main, procedure);
-  TERCEL_TRY(checkMain(artifact, procedure, module, *main));
-  return module;
+  const ir::Function* main = module.find("main");
+  if (main && main->is_public) return module;
+  return invalidArgument("the module has no public function main");
 }
 
 // A global that is used and stored is updated in place; nothing else is.
 void shareStoredGlobals(const program::Procedure& procedure, ir::Module& module) {
-  for (ir::Function& function : module.functions) {
-    if (!function.is_public || function.name != "main") continue;
-    for (size_t i = 0; i < function.args.size(); ++i) {
-      function.args[i].aliasing_output = -1;
-      function.args[i].buffer_donor = false;
-      if (i >= procedure.used.size()) continue;
-      auto at = std::ranges::find(procedure.stored, procedure.used[i]);
-      if (at == procedure.stored.end()) continue;
-      function.args[i].aliasing_output =
-          static_cast<int64_t>(procedure.results.size() + (at - procedure.stored.begin()));
-    }
+  std::vector<ir::ArgInfo>& args = module.main().args;
+  for (size_t i = 0; i < args.size(); ++i) {
+    args[i].aliasing_output = -1;
+    args[i].buffer_donor = false;
+    if (i >= procedure.used.size()) continue;
+    auto at = std::ranges::find(procedure.stored, procedure.used[i]);
+    if (at == procedure.stored.end()) continue;
+    args[i].aliasing_output =
+        static_cast<int64_t>(procedure.results.size() + (at - procedure.stored.begin()));
   }
 }
 
-Result<std::vector<std::byte>> compileProcedure(const program::Artifact& artifact,
-                                                program::Procedure& procedure,
-                                                const std::string& target) {
-  TERCEL_ASSIGN(ir::Module module, readProcedure(artifact, procedure));
+// A Program file for each target.
+Result<std::vector<std::vector<std::byte>>> compileProcedure(
+    const program::Artifact& artifact, const program::Procedure& procedure,
+    const std::vector<std::string>& targets) {
+  TERCEL_ASSIGN(ir::Module module, readModule(procedure));
+  TERCEL_TRY(checkMain(artifact, procedure, module));
   shareStoredGlobals(procedure, module);
-  compiler::CompileOptions options;
-  options.target = target;
-  options.can_call = canLeavePython;
-  TERCEL_ASSIGN(program::Program code, compiler::compileModule(std::move(module), options));
-  return program::serialize(code);
+  std::vector<std::vector<std::byte>> codes;
+  for (const std::string& target : targets) {
+    compiler::CompileOptions options;
+    options.target = target;
+    options.can_call = canLeavePython;
+    TERCEL_ASSIGN(program::Program code, compiler::compileModule(module, options));
+    codes.push_back(program::serialize(code));
+  }
+  return codes;
 }
 
 // "native" before all, then x86-64-v4 before x86-64-v2.
@@ -147,8 +141,7 @@ Status ArtifactBuilder::addGlobal(program::Global global, std::span<const std::b
     return invalidArgument("global ", global.name, " is ", toString(global.shape), ", ",
                            global.shape.bytes(), " bytes; ", data.size(), " were given");
   }
-  constexpr size_t kStep = program::kDataAlignment;
-  data_.resize((data_.size() + kStep - 1) / kStep * kStep);
+  data_.resize(program::alignedSize(data_.size()));
   global.offset = static_cast<int64_t>(data_.size());
   data_.insert(data_.end(), data.begin(), data.end());
   artifact_.globals.push_back(std::move(global));
@@ -164,8 +157,10 @@ Status ArtifactBuilder::addProcedure(program::Procedure procedure, bool is_named
       }
     }
   }
-  Result<ir::Module> module = readProcedure(artifact_, procedure, is_named);
+  Result<ir::Module> module = readModule(procedure);
   if (!module.ok()) return module.status().within(place);
+  if (!is_named) nameValues(*module, procedure);
+  TERCEL_TRY(checkMain(artifact_, procedure, *module).within(place));
   procedure.codes.resize(artifact_.targets.size());
   artifact_.procedures.push_back(std::move(procedure));
   return Status();
@@ -176,11 +171,9 @@ Status ArtifactBuilder::compile(std::string_view targets) {
   for (program::Procedure& procedure : artifact_.procedures) procedure.codes.clear();
   TERCEL_ASSIGN(const std::vector<std::string> list, targetList(targets));
   for (program::Procedure& procedure : artifact_.procedures) {
-    for (const std::string& target : list) {
-      auto code = compileProcedure(artifact_, procedure, target);
-      if (!code.ok()) return code.status().within(cat("procedure ", procedure.name));
-      procedure.codes.push_back(std::move(*code));
-    }
+    auto codes = compileProcedure(artifact_, procedure, list);
+    if (!codes.ok()) return codes.status().within(cat("procedure ", procedure.name));
+    procedure.codes = std::move(*codes);
   }
   artifact_.targets = list;
   return Status();

@@ -1,6 +1,4 @@
 // tercel_aot.h over ArtifactBuilder and saveLibrary.
-#include <dlfcn.h>
-
 #include <algorithm>
 #include <cstdlib>
 #include <cstring>
@@ -9,7 +7,7 @@
 #include "aot/artifact_builder.h"
 #include "aot/library.h"
 #include "program/tercel_aot.h"
-#include "runtime/engine/error_message.h"
+#include "runtime/engine/c_interface.h"
 #include "runtime/engine/mapped_file.h"
 
 namespace aot = tercel::aot;
@@ -17,6 +15,7 @@ namespace program = tercel::program;
 using tercel::Code;
 using tercel::Status;
 using tercel::engine::guarded;
+using tercel::engine::ownCopy;
 
 struct tercel_artifact {
   explicit tercel_artifact(aot::ArtifactBuilder made) : builder(std::move(made)) {}
@@ -24,13 +23,6 @@ struct tercel_artifact {
 };
 
 namespace {
-
-template <class Options>
-Options ownCopy(const Options* options) {
-  Options copy = {};
-  if (options) std::memcpy(&copy, options, std::min(options->struct_size, sizeof(copy)));
-  return copy;
-}
 
 std::string textOf(const char* text) { return text ? text : ""; }
 
@@ -78,10 +70,7 @@ tercel::Result<program::Procedure> procedureOf(const tercel_procedure_spec& spec
 
 // The folder `aot` beside the library that this code is in.
 std::string defaultRuntimeFolder() {
-  Dl_info place;
-  if (!dladdr(reinterpret_cast<void*>(&tercel_artifact_create), &place)) return "aot";
-  const std::string file = place.dli_fname;
-  return file.substr(0, file.rfind('/') + 1) + "aot";
+  return tercel::engine::folderOf(reinterpret_cast<void*>(&tercel_artifact_create)) + "aot";
 }
 
 tercel::Result<std::vector<std::byte>> bytesOf(const tercel_artifact* artifact) {

@@ -18,7 +18,7 @@ std::string parameter(const program::NamedValue& value, const std::string& name,
 
 std::string declaration(const program::Artifact& artifact, const program::Procedure& procedure) {
   const std::vector<std::string> names = parameterNames(procedure);
-  std::string text = cat("int ", artifact.name, "_", procedureName(procedure), "(", artifact.name,
+  std::string text = cat("int ", artifact.name, "_", program::fullName(procedure), "(", artifact.name,
                          "* instance");
   const size_t arguments = procedure.arguments.size();
   for (size_t i = 0; i < arguments; ++i) {

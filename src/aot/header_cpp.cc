@@ -93,7 +93,7 @@ std::string method(const program::Artifact& artifact, const program::Procedure& 
                       cType(shape.dtype), "> ", names[i], " /* ", toString(shape), " */");
     values += cat(", ", names[i], ".of(", cElements(shape), ", \"", names[i], "\")");
   }
-  const std::string name = procedureName(procedure);
+  const std::string name = program::fullName(procedure);
   return cat("\n  void ", name, "(", parameters, ") {\n    check(::", artifact.name, "_", name,
              "(instance_", values, "));\n  }\n");
 }

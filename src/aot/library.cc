@@ -104,7 +104,7 @@ Result<codegen::ObjectCode> libraryObject(const program::Artifact& artifact,
   const std::vector<std::byte> bytes = program::serializeArtifact(artifact);
   codegen::LibraryCode code{artifact.name, bytes, weights_name, {}, parts};
   for (const program::Procedure& procedure : artifact.procedures) {
-    code.procedures.push_back({procedureName(procedure), procedure.arguments.size(),
+    code.procedures.push_back({program::fullName(procedure), procedure.arguments.size(),
                                procedure.results.size()});
   }
   return codegen::compileLibraryCode(code);
@@ -122,14 +122,11 @@ Status writeHeaders(const program::Artifact& artifact, const std::string& runtim
 // The names of a library's own functions.
 Status checkNames(const program::Artifact& artifact) {
   for (const program::Procedure& procedure : artifact.procedures) {
-    const std::string name = procedureName(procedure);
-    for (const char* taken : codegen::kLibraryFunctions) {
-      if (name == taken) {
-        return invalidArgument("a library has a function ", artifact.name, "_", name,
-                               " of its own: the procedure ", procedure.name,
-                               " must have another name");
-      }
-    }
+    const std::string name = program::fullName(procedure);
+    if (!codegen::isLibraryFunction(name)) continue;
+    return invalidArgument("a library has a function ", artifact.name, "_", name,
+                           " of its own: the procedure ", procedure.name,
+                           " must have another name");
   }
   return Status();
 }

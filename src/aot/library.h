@@ -24,8 +24,6 @@ std::string headerForCpp(const program::Artifact& artifact);
 // `text` with `name` for each @.
 std::string replaced(std::string_view text, const std::string& name);
 const char* cType(DType dtype);
-// A procedure's name in C, without the program's: predict_batch8
-std::string procedureName(const program::Procedure& procedure);
 // A place in a tree as a C identifier: params.dense[0] -> params_dense_0
 std::string identifier(const std::string& path);
 // Names of the arguments and then the results, each an identifier of its own.

@@ -54,11 +54,6 @@ std::string replaced(std::string_view text, const std::string& name) {
   return result;
 }
 
-std::string procedureName(const program::Procedure& procedure) {
-  if (procedure.signature.empty()) return procedure.name;
-  return cat(procedure.name, "_", procedure.signature);
-}
-
 std::string identifier(const std::string& path) {
   std::string name;
   for (char c : path) {

@@ -123,6 +123,11 @@ Status checkProcedure(const Artifact& artifact, const Procedure& procedure) {
 
 }  // namespace
 
+std::string fullName(const Procedure& procedure) {
+  if (procedure.signature.empty()) return procedure.name;
+  return cat(procedure.name, "_", procedure.signature);
+}
+
 Status validateArtifact(const Artifact& artifact) {
   if (!isIdentifier(artifact.name)) {
     return invalidArgument("the program's name must be a C identifier, not '", artifact.name, "'");
@@ -130,8 +135,7 @@ Status validateArtifact(const Artifact& artifact) {
   TERCEL_TRY(checkGlobals(artifact));
   std::set<std::string> names;
   for (const Procedure& procedure : artifact.procedures) {
-    const std::string name = cat(procedure.name, procedure.signature.empty() ? "" : "_",
-                                 procedure.signature);
+    const std::string name = fullName(procedure);
     TERCEL_TRY(checkProcedure(artifact, procedure).within(cat("procedure ", procedure.name)));
     if (!isIdentifier(name)) {
       return invalidArgument("procedure ", procedure.name, " has the signature '",
@@ -147,7 +151,7 @@ std::vector<std::byte> serializeArtifact(const Artifact& artifact) {
   startFile(writer.out);
   transfer(writer, artifact);
   if (!artifact.has_side_file) {
-    writer.out.resize((writer.out.size() + kDataAlignment - 1) / kDataAlignment * kDataAlignment);
+    writer.out.resize(alignedSize(writer.out.size()));
     writer.out.insert(writer.out.end(), artifact.data.bytes.begin(), artifact.data.bytes.end());
   }
   sealFile(writer.out, kArtifactFile);

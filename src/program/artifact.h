@@ -41,6 +41,9 @@ struct Procedure {
   std::vector<std::vector<std::byte>> codes;  // a Program file for each of Artifact::targets
 };
 
+// With its signature, as predict_batch8: one of a kind in its artifact.
+std::string fullName(const Procedure& procedure);
+
 // Bytes and what keeps them where they are.
 struct HeldBytes {
   std::shared_ptr<const void> holder;
@@ -61,6 +64,11 @@ struct Artifact {
 
 inline constexpr uint32_t kArtifactVersion = 1;
 inline constexpr size_t kDataAlignment = 64;
+
+// `bytes`, rounded up to whole steps of the alignment.
+constexpr size_t alignedSize(size_t bytes) {
+  return (bytes + kDataAlignment - 1) / kDataAlignment * kDataAlignment;
+}
 
 // The data stands at the end of the file, aligned, and is left out where there is a side file.
 std::vector<std::byte> serializeArtifact(const Artifact& artifact);

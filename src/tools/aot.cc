@@ -3,9 +3,9 @@
 #include <dlfcn.h>
 
 #include <cstdio>
-#include <cstring>
 #include <filesystem>
 
+#include "program/artifact.h"
 #include "program/tercel_aot.h"
 #include "tools/command_line.h"
 #include "tools/exported_file.h"
@@ -80,16 +80,10 @@ class Plugin {
 #define CALL(plugin, function, ...) \
   (plugin).check((plugin).find<decltype(function)>(#function)(__VA_ARGS__))
 
-bool isArtifact(const std::vector<std::byte>& file) {
-  constexpr std::string_view kMagic = "TERCELAR";
-  return file.size() >= kMagic.size() &&
-         std::memcmp(file.data(), kMagic.data(), kMagic.size()) == 0;
-}
-
 Result<tercel_artifact*> makeArtifact(const Plugin& plugin, const Request& request) {
   TERCEL_ASSIGN(std::vector<std::byte> file, readFile(request.file));
   tercel_artifact* artifact = nullptr;
-  if (isArtifact(file)) {
+  if (program::isArtifact(file)) {
     TERCEL_TRY(CALL(plugin, tercel_artifact_parse, file.data(), file.size(), &artifact));
     if (request.targets.empty()) return artifact;
     TERCEL_TRY(CALL(plugin, tercel_artifact_compile, artifact, request.targets.c_str()));

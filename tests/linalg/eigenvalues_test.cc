@@ -4,7 +4,7 @@
 #include <cmath>
 #include <limits>
 
-#include "linalg/matrices.h"
+#include "linalg/linalg_test.h"
 
 namespace tercel::linalg_test {
 namespace {
@@ -12,28 +12,10 @@ namespace {
 constexpr double kNan = std::numeric_limits<double>::quiet_NaN();
 const std::string kVectors = "86 : u8", kNone = "78 : u8";  // V and N
 
-class Eigenvalues : public testing::TestWithParam<Type> {
+class Eigenvalues : public LinalgTest {
  protected:
-  const Type type_ = GetParam();
-  Random random_{type_};
   const DType complex_ = type_.real == DType::f32 ? DType::c64 : DType::c128;
 
-  std::string target(const std::string& real, const std::string& complex) const {
-    return cat("lapack_", type_.letter, type_.is_complex() ? complex : real, "_ffi");
-  }
-  std::string target(const std::string& name) const { return target(name, name); }
-  std::vector<Value> run(const std::string& name, const std::string& attributes,
-                         const std::vector<Value>& operands, std::vector<Value> results,
-                         const std::vector<int>& in_place = {}) {
-    auto outcome = call(name, attributes, operands, std::move(results), in_place);
-    EXPECT_TRUE(outcome.ok()) << outcome.status().message();
-    return outcome.ok() ? std::move(*outcome) : std::vector<Value>(9, empty(DType::f32, 9, 9, 9));
-  }
-  void expectNear(const Matrix& a, const Matrix& b, double scale) {
-    ASSERT_EQ(a.data.size(), b.data.size());
-    EXPECT_LE(norm(a - b), 20 * type_.epsilon * (scale + 1e-30) * double(a.rows + a.cols + 4));
-  }
-  void expectOrthonormal(const Matrix& q) { expectNear(adjoint(q) * q, identity(q.cols), 1); }
   static Matrix diagonal(const Matrix& values, int64_t rows, int64_t cols) {
     Matrix d(rows, cols);
     for (int64_t i = 0; i < values.rows; ++i) d.at(i, i) = values.at(i, 0);

@@ -4,37 +4,19 @@
 #include <cmath>
 #include <limits>
 
-#include "linalg/matrices.h"
+#include "linalg/linalg_test.h"
 
 namespace tercel::linalg_test {
 namespace {
 
-class Factorizations : public testing::TestWithParam<Type> {
+class Factorizations : public LinalgTest {
  protected:
-  const Type type_ = GetParam();
-  Random random_{type_};
 
-  std::string target(const std::string& real, const std::string& complex) const {
-    return cat("lapack_", type_.letter, type_.is_complex() ? complex : real, "_ffi");
-  }
-  std::string target(const std::string& name) const { return target(name, name); }
   std::vector<Matrix> matrices(size_t count, int64_t rows, int64_t cols) {
     std::vector<Matrix> batch;
     for (size_t b = 0; b < count; ++b) batch.push_back(random_.matrix(rows, cols));
     return batch;
   }
-  std::vector<Value> run(const std::string& name, const std::string& attributes,
-                         const std::vector<Value>& operands, std::vector<Value> results,
-                         const std::vector<int>& in_place = {}) {
-    auto outcome = call(name, attributes, operands, std::move(results), in_place);
-    EXPECT_TRUE(outcome.ok()) << outcome.status().message();
-    return outcome.ok() ? std::move(*outcome) : std::vector<Value>(9, empty(DType::f32, 9, 9, 9));
-  }
-  void expectNear(const Matrix& a, const Matrix& b, double scale) {
-    ASSERT_EQ(a.data.size(), b.data.size());
-    EXPECT_LE(norm(a - b), 20 * type_.epsilon * (scale + 1e-30) * double(a.rows + a.cols + 4));
-  }
-  void expectOrthonormal(const Matrix& q) { expectNear(adjoint(q) * q, identity(q.cols), 1); }
 };
 
 const std::pair<int64_t, int64_t> kShapes[] = {{1, 1}, {5, 5},   {7, 4},   {4, 7},  {1, 6},  {6, 1},

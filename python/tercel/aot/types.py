@@ -8,6 +8,8 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
+from tercel import abi
+
 
 @dataclasses.dataclass(frozen=True)
 class SizedType:
@@ -79,7 +81,7 @@ def physical(kind):
 
 def text(kind):
     """float32[8,64]."""
-    return f"{kind.dtype}[{','.join(map(str, kind.shape))}]"
+    return abi.type_text(kind.shape, kind.dtype)
 
 
 def matches(tree, treedef, names, where):

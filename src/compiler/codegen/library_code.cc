@@ -19,26 +19,22 @@ namespace {
 struct Forwarded {
   const char* name;
   const char* target;
+  char result;             // c: a code, p: a pointer, v: nothing
   const char* parameters;  // p: a pointer, n: a size
-  bool takes_library;
+  bool takes_library = false;
 };
 
 constexpr Forwarded kForwarded[] = {
-    {"load", "tercel_embedded_load", "pp", true},
-    {"create", "tercel_embedded_create", "pp", true},
-    {"destroy", "tercel_instance_destroy", "p", false},
-    {"error_message", "tercel_error_message", "", false},
-    {"api", "tercel_get_api", "", false},
-    {"get_global", "tercel_instance_get_global", "pnpn", false},
-    {"set_global", "tercel_instance_set_global", "pnpn", false},
-    {"save_state", "tercel_instance_save_state", "pp", false},
-    {"load_state", "tercel_instance_load_state", "pp", false},
+    {"load", "tercel_embedded_load", 'c', "pp", true},
+    {"create", "tercel_embedded_create", 'c', "pp", true},
+    {"destroy", "tercel_instance_destroy", 'v', "p"},
+    {"error_message", "tercel_error_message", 'p', ""},
+    {"api", "tercel_get_api", 'p', ""},
+    {"get_global", "tercel_instance_get_global", 'c', "pnpn"},
+    {"set_global", "tercel_instance_set_global", 'c', "pnpn"},
+    {"save_state", "tercel_instance_save_state", 'c', "pp"},
+    {"load_state", "tercel_instance_load_state", 'c', "pp"},
 };
-
-bool givesPointer(const Forwarded& f) {
-  return std::string_view(f.target) == "tercel_error_message" ||
-         std::string_view(f.target) == "tercel_get_api";
-}
 
 class LibraryEmitter {
  public:
@@ -120,16 +116,15 @@ class LibraryEmitter {
   void emitForwarded(const Forwarded& f) {
     llvm::SmallVector<llvm::Type*, 4> types;
     for (char c : std::string_view(f.parameters)) types.push_back(c == 'p' ? pointer_ : size_);
-    const bool is_void = std::string_view(f.name) == "destroy";
     llvm::Type* result = b_.getInt32Ty();
-    if (is_void) result = b_.getVoidTy();
-    if (givesPointer(f)) result = pointer_;
+    if (f.result == 'v') result = b_.getVoidTy();
+    if (f.result == 'p') result = pointer_;
     llvm::Function* function = define(f.name, result, types);
     llvm::SmallVector<llvm::Value*, 5> arguments;
     if (f.takes_library) arguments.push_back(embedded_);
     for (llvm::Argument& argument : function->args()) arguments.push_back(&argument);
     llvm::CallInst* call = b_.CreateCall(engine(f.target, result, arguments), arguments);
-    if (is_void) {
+    if (f.result == 'v') {
       b_.CreateRetVoid();
     } else {
       b_.CreateRet(call);
@@ -171,6 +166,10 @@ class LibraryEmitter {
 };
 
 }  // namespace
+
+bool isLibraryFunction(std::string_view name) {
+  return std::ranges::any_of(kForwarded, [&](const Forwarded& f) { return f.name == name; });
+}
 
 Result<ObjectCode> compileLibraryCode(const LibraryCode& library) {
   TERCEL_ASSIGN(const Target target, Target::named("x86-64"));

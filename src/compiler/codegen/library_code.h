@@ -2,6 +2,7 @@
 #pragma once
 #include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "compiler/codegen/codegen.h"
@@ -22,10 +23,8 @@ struct LibraryCode {
   std::vector<std::string> parts;  // of the engine that it needs: fft, sort
 };
 
-// What a library has besides its procedures: <name>_create and the like.
-inline constexpr const char* kLibraryFunctions[] = {
-    "load",       "create",     "destroy",    "error_message", "api",
-    "get_global", "set_global", "save_state", "load_state"};
+// Whether a library has a function of that name besides its procedures, as <name>_create.
+bool isLibraryFunction(std::string_view name);
 
 // For any x86-64 CPU. Its symbols are <name>_create and the like; it needs those of
 // tercel_program.h and runtime/library/embedded.h.

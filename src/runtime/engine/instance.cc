@@ -103,7 +103,7 @@ Result<std::unique_ptr<Instance>> Instance::create(std::shared_ptr<const LoadedA
 }
 
 Result<void*> Instance::newMemory(size_t bytes, const char* what) {
-  const size_t rounded = (std::max<size_t>(bytes, 1) + kAlignment - 1) / kAlignment * kAlignment;
+  const size_t rounded = program::alignedSize(std::max<size_t>(bytes, 1));
   own_memory_.reserve(own_memory_.size() + 1);
   void* memory = options_.allocator.allocate ? options_.allocator.allocate(rounded, kAlignment)
                                              : std::aligned_alloc(kAlignment, rounded);

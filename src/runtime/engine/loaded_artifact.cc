@@ -10,8 +10,7 @@ namespace tercel::engine {
 namespace {
 
 int64_t roundUp(int64_t bytes) {
-  const int64_t step = program::kDataAlignment;
-  return (bytes + step - 1) / step * step;
+  return static_cast<int64_t>(program::alignedSize(static_cast<size_t>(bytes)));
 }
 
 Status checkShapes(const std::string& name, const Shape& wanted, const Shape& got) {
@@ -83,8 +82,7 @@ Status LoadedArtifact::loadCode() {
 Status LoadedArtifact::loadProcedures(size_t target) {
   procedures_.clear();
   for (const program::Procedure& procedure : artifact_.procedures) {
-    const std::string name = cat(procedure.name, procedure.signature.empty() ? "" : "_",
-                                 procedure.signature);
+    const std::string name = program::fullName(procedure);
     TERCEL_ASSIGN(program::Program code, program::deserialize(procedure.codes[target]));
     TERCEL_TRY(checkInterface(procedure, code).within(cat("procedure ", name)));
     Result<std::shared_ptr<LoadedProgram>> loaded = LoadedProgram::load(std::move(code));

@@ -1,5 +1,6 @@
 #include "runtime/engine/mapped_file.h"
 
+#include <dlfcn.h>
 #include <fcntl.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
@@ -79,6 +80,13 @@ Status writeFile(const std::string& path, std::span<const std::byte> bytes) {
   const int error = errno;
   unlink(draft.c_str());
   return failed("write", path, error);
+}
+
+std::string folderOf(const void* address) {
+  Dl_info place;
+  if (!dladdr(address, &place) || !place.dli_fname) return "";
+  const std::string file = place.dli_fname;
+  return file.substr(0, file.rfind('/') + 1);
 }
 
 }  // namespace tercel::engine

@@ -15,4 +15,8 @@ Result<program::HeldBytes> mapFile(const std::string& path);
 // (RESOURCE_EXHAUSTED for a full disk) leaves nothing behind, and an older file as it was.
 Status writeFile(const std::string& path, std::span<const std::byte> bytes);
 
+// The folder, with its last slash, of the library or executable that `address` lies in; empty where
+// that is not known.
+std::string folderOf(const void* address);
+
 }  // namespace tercel::engine

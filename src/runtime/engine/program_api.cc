@@ -7,7 +7,7 @@
 #include <string>
 
 #include "program/tercel_program.h"
-#include "runtime/engine/error_message.h"
+#include "runtime/engine/c_interface.h"
 #include "runtime/engine/instance.h"
 #include "runtime/engine/mapped_file.h"
 
@@ -16,6 +16,7 @@ namespace program = tercel::program;
 using tercel::Code;
 using tercel::Status;
 using engine::guarded;
+using engine::ownCopy;
 
 struct tercel_program {
   std::shared_ptr<const engine::LoadedArtifact> loaded;
@@ -37,14 +38,6 @@ static_assert(TERCEL_F8E8M0FNU == static_cast<int>(tercel::DType::f8e8m0fnu));
 static_assert(tercel::kDTypeCount == TERCEL_F8E8M0FNU + 1);
 static_assert(TERCEL_DATA_LOSS == static_cast<int>(Code::data_loss));
 static_assert(sizeof(tercel_buffer) == sizeof(engine::Buffer));
-
-// The caller's options, of which an older caller has only the first fields.
-template <class Options>
-Options ownCopy(const Options* options) {
-  Options copy = {};
-  if (options) std::memcpy(&copy, options, std::min(options->struct_size, sizeof(copy)));
-  return copy;
-}
 
 // Fills in the fields that the caller's struct has.
 template <class Info>

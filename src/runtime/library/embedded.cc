@@ -1,13 +1,12 @@
 #include "runtime/library/embedded.h"
 
-#include <dlfcn.h>
-
 #include <map>
 #include <memory>
 #include <mutex>
 #include <string>
 
-#include "runtime/engine/error_message.h"
+#include "runtime/engine/c_interface.h"
+#include "runtime/engine/mapped_file.h"
 
 namespace {
 
@@ -30,14 +29,6 @@ Programs& programs() {
   return all;
 }
 
-// Beside the library or executable that the artifact lies in.
-std::string weightsPath(const tercel_embedded* library) {
-  Dl_info place;
-  if (!dladdr(library->bytes, &place) || !place.dli_fname) return library->weights_name;
-  const std::string file = place.dli_fname;
-  return file.substr(0, file.rfind('/') + 1) + library->weights_name;
-}
-
 }  // namespace
 
 int tercel_embedded_load(const tercel_embedded* library, const tercel_load_options* options,
@@ -54,7 +45,7 @@ int tercel_embedded_load(const tercel_embedded* library, const tercel_load_optio
       options->weights_path) {
     weights = options->weights_path;
   } else if (library->weights_name) {
-    weights = weightsPath(library);
+    weights = tercel::engine::folderOf(library->bytes) + library->weights_name;
   }
   const tercel_load_options own = {sizeof(own), weights.empty() ? nullptr : weights.c_str(), 1};
   if (const int code = tercel_program_load(library->bytes, library->size, &own, program)) {

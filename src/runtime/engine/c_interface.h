@@ -1,5 +1,8 @@
-// Errors at the edge of our C interfaces: a code, and words that the thread keeps.
+// The edge of our C interfaces: errors as a code and words that the thread keeps, structs that tell
+// their size.
 #pragma once
+#include <algorithm>
+#include <cstring>
 #include <exception>
 #include <new>
 #include <string>
@@ -31,6 +34,14 @@ int guarded(F&& f) noexcept {
   } catch (const std::exception& exception) {
     return report(Status(Code::internal, exception.what()));
   }
+}
+
+// The caller's options, of which an older caller has only the first fields.
+template <class Options>
+Options ownCopy(const Options* options) {
+  Options copy = {};
+  if (options) std::memcpy(&copy, options, std::min(options->struct_size, sizeof(copy)));
+  return copy;
 }
 
 }  // namespace tercel::engine
