@@ -53,9 +53,10 @@ Status fillDevices(const Client& client, ExecutableOptions& options) {
 }
 
 // A runner of its own knows what it calls; its program may be a signature only.
-bool mayCall(const program::Program& program, const ExecutableOptions& options) {
-  auto isCall = [](const program::Step& step) {
-    return step.kind == program::StepKind::custom_call;
+template <class IsMeant>
+bool mayCall(const program::Program& program, const ExecutableOptions& options, IsMeant isMeant) {
+  auto isCall = [&](const program::Step& step) {
+    return step.kind == program::StepKind::custom_call && isMeant(step.name);
   };
   return options.runner || std::ranges::any_of(program.sequences, [&](const auto& sequence) {
            return std::ranges::any_of(sequence, isCall);
@@ -73,7 +74,12 @@ Result<std::unique_ptr<Executable>> Executable::create(Client* client, program::
   TERCEL_TRY(readMemoryKinds(program.arguments, "argument", made->argument_kinds_));
   TERCEL_TRY(readMemoryKinds(program.results, "result", made->result_kinds_));
   made->program_ = std::make_shared<const program::Program>(std::move(program));
-  if (mayCall(*made->program_, options)) made->call_sites_ = std::make_shared<ffi::CallSites>();
+  if (mayCall(*made->program_, options, [](std::string_view) { return true; })) {
+    made->call_sites_ = std::make_shared<ffi::CallSites>();
+    made->runs_at_once_ =
+        std::ranges::all_of(made->program_->results, &program::ResultInfo::is_token) &&
+        mayCall(*made->program_, options, ffi::isPythonCallback);
+  }
   if (options.runner) {
     TERCEL_TRY(program::validate(*made->program_));
     made->runner_ = std::move(options.runner);
@@ -160,8 +166,8 @@ Result<std::vector<Launch>> Executable::execute(std::span<const std::span<Buffer
   TERCEL_TRY(checkArguments(*this, arguments, options, works));
   TERCEL_TRY(takeDonations(arguments, works));
   std::vector<Launch> launches;
-  bool small = works.size() == 1 && program_->cost < kInlineCost && works[0]->inputsReady();
-  if (small || (works.size() == 1 && Device::onQueueThread())) {
+  if (works.size() == 1 && (runs_at_once_ || Device::onQueueThread() ||
+                            (program_->cost < kInlineCost && works[0]->inputsReady()))) {
     launches.push_back(runNow(*this, *works[0]));
     return launches;
   }

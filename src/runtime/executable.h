@@ -95,6 +95,9 @@ class Executable {
   ExecutableOptions options_;
   std::shared_ptr<const program::Program> program_;
   std::shared_ptr<ffi::CallSites> call_sites_;  // null: there are none
+  // On the caller's thread: it calls Python and has no result to wait for, so that what Python was
+  // told is all that its caller sees, and users of XLA:CPU count on that being there.
+  bool runs_at_once_ = false;
   std::vector<MemoryKind> argument_kinds_;
   std::vector<MemoryKind> result_kinds_;
   mutable std::mutex mutex_;

@@ -3,6 +3,7 @@
 import subprocess
 import sys
 import threading
+import time
 
 import jax
 import jax.numpy as jnp
@@ -168,6 +169,22 @@ def test_a_callback_may_wait_for_a_later_program(tercel):
     later.append(jax.jit(lambda x: x @ x @ x)(jnp.full((300, 300), 0.5)))
     given.set()
     assert first[0, 0] == 1 + 0.125 * 300 * 300
+
+
+@pytest.mark.parametrize("ordered", [False, True])
+def test_python_is_called_before_a_program_without_results_returns(tercel, ordered):
+    seen = []
+
+    def slow(x):
+        time.sleep(0.05)
+        seen.append(float(x))
+    run = jax.jit(lambda x: jax.debug.callback(slow, (x @ x)[0, 0], ordered=ordered))
+    for n in (2, 500):
+        ones = jnp.ones((n, n))
+        run(ones)
+        assert seen[-1:] == [n]
+        run(jax.jit(lambda x: 2 * (x @ x))(ones))  # which may still run
+        assert seen[-1:] == [4 * n ** 3]
 
 
 def test_many_threads(tercel):

@@ -129,6 +129,48 @@ TEST_F(ExecutableTest, QueuedResultsFeedLaterPrograms) {
   EXPECT_EQ(gate->launch_id, 42);
 }
 
+struct Counts : engine::CustomCallHandler {
+  Status call(const engine::CustomCall&) override {
+    ++calls;
+    return Status();
+  }
+  int calls = 0;
+};
+
+// All results are tokens; there may be none.
+TEST_F(ExecutableTest, ProgramsThatCallPythonWithoutResultsAreDoneAtOnce) {
+  for (int tokens : {0, 1}) {
+    ProgramMaker m;
+    m.argument(kShape);
+    for (int i = 0; i < tokens; ++i) {
+      m.result({DType::pred, {0}});
+      m.program.results.back().is_token = true;
+    }
+    program::Step& call = m.step(0, program::StepKind::custom_call, {});
+    call.name = "xla_ffi_python_cpu_callback";
+    call.values = program::encode({});
+    m.program.cost = kSlow;
+    auto slow = adder(kSlow, false, true), calling = make(m);
+    auto gate = std::make_shared<Gate>();
+    auto counts = std::make_shared<Counts>();
+    ExecuteOptions gated, counted;
+    gated.custom_calls = gate;
+    counted.custom_calls = counts;
+    BufferPtr a = filled(1);
+    auto first = run(*slow, {a.get(), a.get()}, gated);
+    ASSERT_TRUE(first.ok());
+    std::thread opens([&] {
+      gate->awaitArrivals(1);
+      gate->release();
+    });
+    auto launch = run(*calling, {first->results[0].get()}, counted);
+    opens.join();
+    ASSERT_TRUE(launch.ok());
+    EXPECT_TRUE(launch->done.isReady());
+    EXPECT_EQ(counts->calls, 1);
+  }
+}
+
 // What a callback into Python may do.
 struct WaitsForLater : engine::CustomCallHandler {
   Status call(const engine::CustomCall& call) override {
