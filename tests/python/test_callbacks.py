@@ -122,6 +122,29 @@ def test_ordered_effects_keep_their_order(tercel):
         assert seen == [("a", n)] + [("b", i) for i in range(4)] + [("c", n + 7)]
 
 
+def test_effects_of_branches_without_results(tercel):
+    seen = []
+
+    def tell(word, x):
+        jax.debug.callback(lambda x: seen.append((word, int(x))), x)
+
+    @jax.jit
+    def run(xs):
+        def step(c, x):
+            jax.lax.cond(x > 0, lambda: tell("positive", x), lambda: None)
+            jax.lax.switch(x, [lambda: None, lambda: tell("one", x), lambda: tell("more", x)])
+            return jax.lax.cond(x == 1, lambda: (tell("same", x), c)[1], lambda: c) + x, None
+        jax.lax.cond(xs[0] == 0, lambda: tell("first", xs[0]), lambda: None)
+        jax.lax.while_loop(lambda c: (tell("asked", c), c > 9)[1], lambda c: c + 1, 0)
+        return jax.lax.scan(step, 0, xs)[0]
+
+    assert run(jnp.arange(3)) == 3
+    jax.effects_barrier()
+    assert sorted(seen) == sorted([
+        ("first", 0), ("asked", 0), ("positive", 1), ("one", 1), ("same", 1),
+        ("positive", 2), ("more", 2)])
+
+
 def test_debug_print(tercel, capsys):
     @jax.jit
     def run(x):

@@ -1,4 +1,6 @@
 // Ops with regions that are another, plainer op.
+#include <algorithm>
+
 #include "compiler/passes/constants.h"
 #include "compiler/passes/dimensions.h"
 #include "compiler/passes/effects.h"
@@ -105,6 +107,7 @@ bool emptyRule(Rewriter& rw, const Op& op) {
 }
 
 bool whileRule(Rewriter& rw, const Op& op) {
+  if (hasEffects(rw.module(), op.regions[0])) return false;
   if (!isAllZeros(rw, rw.module().region(op.regions[0]).results[0])) return false;
   rw.replaceAll(op, op.operands);
   return true;
@@ -150,11 +153,12 @@ bool caseRule(Rewriter& rw, const Op& op) {
   return replaceByIf(rw, op, is_first, op.regions[0], op.regions[1]);
 }
 
-// Both branches give the same value from outside of them.
+// Both branches give the same value from outside of them. What they do besides, they still do.
 bool ifRule(Rewriter& rw, const Op& op) {
   const Values& on_true = rw.module().region(op.regions[0]).results;
   const Values& on_false = rw.module().region(op.regions[1]).results;
-  bool all_same = true;
+  bool all_same = std::ranges::none_of(
+      op.regions, [&](RegionId branch) { return hasEffects(rw.module(), branch); });
   for (size_t i = 0; i < on_true.size(); ++i) {
     if (on_true[i] == on_false[i])
       rw.replace(op.results[i], on_true[i]);

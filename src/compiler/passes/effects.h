@@ -1,6 +1,6 @@
 // What an op does besides making its results.
 #pragma once
-#include "compiler/ir/module.h"
+#include "compiler/passes/clone.h"
 
 namespace tercel::passes {
 
@@ -21,6 +21,13 @@ inline bool isPure(const ir::Op& op) {
     default:
       return true;
   }
+}
+
+// Whether anything in a region must happen, or happen as often as the region runs.
+inline bool hasEffects(const ir::Module& module, ir::RegionId region) {
+  bool any = false;
+  forEachOp(module, region, [&](ir::OpId id, ir::RegionId) { any |= hasEffect(module.op(id)); });
+  return any;
 }
 
 // Its regions are functions of single elements; those of while, if and case are code.

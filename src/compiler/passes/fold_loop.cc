@@ -56,12 +56,6 @@ class KnownRegion {
   int visited_ = 0;
 };
 
-bool hasEffects(const Module& module, RegionId region) {
-  bool any = false;
-  forEachOp(module, region, [&](OpId id, RegionId) { any |= !isPure(module.op(id)); });
-  return any;
-}
-
 // How often the loop runs, where that is known and at most kMaxTurns.
 std::optional<int> turnsOf(Rewriter& rw, const Op& loop) {
   Known carried;

@@ -27,7 +27,11 @@ bool isFreeMovement(OpKind kind) {
 }
 
 bool hasEffect(const Op& op) {
-  return op.kind == OpKind::custom_call_ || op.kind == OpKind::while_;
+  switch (op.kind) {
+    case OpKind::custom_call_: case OpKind::while_: case OpKind::if_: case OpKind::case_:
+      return true;
+    default: return false;
+  }
 }
 
 bool isMemoryConstant(const Op& op) {
