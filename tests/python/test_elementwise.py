@@ -121,6 +121,24 @@ def test_broadcasts_and_movement(agree, rng):
                      jnp.where(a > 0, a, 0), jnp.tile(a, (1, 2, 1)), jnp.arange(7)), x)
 
 
+@pytest.mark.parametrize("dtype", INTEGERS + FLOATS + ["bool", "complex64", "complex128"])
+@pytest.mark.parametrize("shape", [(67, 131), (3, 9, 70), (1000,)])
+def test_movement_keeps_every_bit(tercel, rng, x64, dtype, shape):
+    dtype = jnp.dtype(dtype)
+    x = (rng.integers(0, 256, (*shape, dtype.itemsize), dtype=np.uint8).view(dtype)[..., 0]
+         if dtype != bool else values(rng, dtype, shape))
+    turn = tuple(range(len(shape)))[::-1]
+
+    def moved(np):
+        return lambda x: (np.pad(x, 1), np.concatenate([x[..., ::-1], x, x[..., 3:]], -1),
+                          np.transpose(x, turn)[1:], np.broadcast_to(x[..., None, :1], (*shape, 5)),
+                          np.broadcast_to(x[..., None], (*shape, 70)), x[..., ::2], x[::-1])
+
+    got = jax.jit(moved(jnp))(jax.device_put(x, tercel))
+    for a, b in zip(got, moved(np)(x)):
+        assert np.asarray(a).tobytes() == b.tobytes()
+
+
 def test_empty_and_scalar_shapes(agree):
     agree(lambda a, b: (a + 1, b * 2, a.T, jnp.exp(b)), np.zeros((0, 3), np.float32),
           np.float32(3))

@@ -168,6 +168,14 @@ V roundTo(Builder& b, V x, DType dtype) {
   return b.cast(Opcode::fpext, b.cast(Opcode::fptrunc, x, storedScalar(dtype)), Scalar::f32);
 }
 
+DType bitsOf(DType dtype) {
+  switch (dtype) {
+    case DType::f16: case DType::bf16: return DType::u16;
+    case DType::c64: return DType::u64;
+    default: return dtype;
+  }
+}
+
 Elem elemConstant(Builder& b, DType dtype, const ir::Literal& literal, int64_t index) {
   size_t size = byteSize(realPart(dtype));
   auto part = [&](size_t which) {

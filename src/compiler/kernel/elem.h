@@ -16,6 +16,7 @@ struct Elem {
   V im;  // of a complex number only
 };
 
+DType bitsOf(DType dtype);  // the unsigned integer that f16, bf16 and c64 are as bits; others as is
 Scalar storedScalar(DType dtype);    // in memory; of one part of a complex number
 Scalar computedScalar(DType dtype);  // in registers
 

@@ -201,16 +201,17 @@ DType Emitter::heldIn(DType dtype) const {
 Elem Emitter::constantAt(const ir::Op& op, const Indices& indices) {
   const ir::Literal& literal = op.literal();
   const Shape& shape = literal.shape();
-  if (literal.isSplat()) return elemConstant(b_, shape.dtype, literal, 0);
+  const DType dtype = movedAs(shape.dtype);
+  if (literal.isSplat()) return elemConstant(b_, dtype, literal, 0);
   Index at = space_.linear(indices, shape.dims);
-  if (at.isConstant()) return elemConstant(b_, shape.dtype, literal, at.constant);
+  if (at.isConstant()) return elemConstant(b_, dtype, literal, at.constant);
   TERCEL_CHECK(shape.elements() <= 64, "a large constant must be bound to memory");
   space_.noteBareUse(at);
   V index = space_.varies(at) ? space_.emitLanes(at, lanes_) : space_.emitScalar(at);
-  Elem result = elemConstant(b_, shape.dtype, literal, 0);
+  Elem result = elemConstant(b_, dtype, literal, 0);
   for (int64_t i = 1; i < shape.elements(); ++i) {
     V here = b_.compare(Opcode::icmp, Predicate::eq, index, b_.index(i));
-    result = elemSelect(b_, here, elemConstant(b_, shape.dtype, literal, i), result);
+    result = elemSelect(b_, here, elemConstant(b_, dtype, literal, i), result);
   }
   return result;
 }

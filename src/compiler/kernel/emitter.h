@@ -99,6 +99,7 @@ class Emitter {
                          const std::function<std::vector<Elem>(Index, std::vector<Elem>)>& body);
 
   bool streaming = false;  // whole aligned vectors go around the caches
+  bool moves_bits = false;  // nothing is computed: numbers are what bitsOf says
   std::vector<Access>* record = nullptr;  // where set, accesses are listed here
   std::vector<Bound>* bounds = nullptr;   // and what inBounds() asked here
 
@@ -131,6 +132,7 @@ class Emitter {
   Elem branch(V condition, const std::function<Elem()>& then,
               const std::function<Elem()>& otherwise);
   DType heldIn(DType dtype) const;
+  DType movedAs(DType dtype) const { return moves_bits ? bitsOf(dtype) : dtype; }
   Elem iotaAt(const Index& i, DType dtype, int64_t bound);
   Elem compute(ir::Value v, const Indices& indices);
   Elem elementwise(const ir::Op& op, const Indices& indices);

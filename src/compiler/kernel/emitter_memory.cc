@@ -18,6 +18,7 @@ std::vector<int16_t> lanesFrom(int first, int step, int count) {
 }  // namespace
 
 Elem Emitter::loadAt(BufferId buffer, DType dtype, const Index& index) {
+  dtype = movedAs(dtype);
   if (record)
     record->push_back({index, static_cast<int64_t>(byteSize(dtype)), false, false});
   bool complex = isComplex(dtype);
@@ -108,6 +109,7 @@ void Emitter::store(ir::Value v, const Indices& indices, const Elem& elem) {
 }
 
 void Emitter::storeAt(BufferId buffer, DType dtype, const Index& index, const Elem& elem) {
+  dtype = movedAs(dtype);
   if (record) record->push_back({index, static_cast<int64_t>(byteSize(dtype)), true, false});
   bool complex = isComplex(dtype);
   auto narrow = [&](V x) {

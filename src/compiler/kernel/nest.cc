@@ -82,16 +82,28 @@ bool mergeable(const std::vector<Loop>& loops, const Probe& found, size_t outer,
   return true;
 }
 
+bool onlyMoves(ir::OpKind kind) {
+  switch (kind) {
+    case ir::OpKind::constant_: case ir::OpKind::broadcast_in_dim_: case ir::OpKind::reshape_:
+    case ir::OpKind::transpose_: case ir::OpKind::slice_: case ir::OpKind::reverse_:
+    case ir::OpKind::pad_: case ir::OpKind::concatenate_: case ir::OpKind::dynamic_slice_:
+    case ir::OpKind::optimization_barrier_:
+      return true;
+    default: return false;
+  }
+}
+
 }  // namespace
 
 void KernelLowering::addParams() {
+  moves_bits_ = std::ranges::all_of(
+      cluster.ops, [&](ir::OpId id) { return onlyMoves(module.op(id).kind); });
   std::vector<bool> overwritten(cluster.inputs.size(), false);
   for (const auto* list : {&cluster.alias, &cluster.may_alias})
     for (int32_t a : *list)
       if (a >= 0) overwritten[static_cast<size_t>(a)] = true;
   for (size_t i = 0; i < cluster.inputs.size(); ++i)
-    input_buffers.push_back(builder.addParam(
-        storedScalar(module.shape(cluster.inputs[i]).dtype), !overwritten[i]));
+    input_buffers.push_back(builder.addParam(inMemory(cluster.inputs[i]), !overwritten[i]));
   auto entry = [](const std::vector<int32_t>& list, size_t i) {
     return i < list.size() ? list[i] : -1;
   };
@@ -101,8 +113,7 @@ void KernelLowering::addParams() {
       output_buffers.push_back(input_buffers[static_cast<size_t>(alias)]);
       continue;
     }
-    Scalar element = storedScalar(module.shape(cluster.outputs[i]).dtype);
-    output_buffers.push_back(builder.addParam(element, false));
+    output_buffers.push_back(builder.addParam(inMemory(cluster.outputs[i]), false));
     if (may >= 0)
       kernel.buffers[output_buffers.back()].alias_of =
           static_cast<int32_t>(input_buffers[static_cast<size_t>(may)]);
@@ -115,15 +126,25 @@ void KernelLowering::addParams() {
   if (!cluster.numbers.empty()) numbers_ = builder.addParam(Scalar::f64, true);
 }
 
+Scalar KernelLowering::inMemory(ir::Value v) const {
+  DType dtype = module.shape(v).dtype;
+  return storedScalar(moves_bits_ ? bitsOf(dtype) : dtype);
+}
+
 void KernelLowering::bindInputs(Emitter& emitter) const {
+  emitter.moves_bits = moves_bits_;
   for (size_t i = 0; i < cluster.inputs.size(); ++i)
     emitter.bindMemory(cluster.inputs[i], input_buffers[i]);
   for (size_t i = 0; i < slices_.size(); ++i) bindSlice(emitter, cluster.slices[i], slices_[i]);
   for (size_t i = 0; i < cluster.numbers.size(); ++i) {
     Builder& b = emitter.builder();
     V number = b.load(numbers_, b.index(0), 1, static_cast<int64_t>(i));
-    Scalar scalar = computedScalar(module.shape(cluster.numbers[i]).dtype);
+    DType dtype = module.shape(cluster.numbers[i]).dtype;
+    Scalar scalar = computedScalar(dtype), stored = storedScalar(dtype);
     if (scalar != Scalar::f64) number = b.cast(Opcode::fptrunc, number, scalar);
+    if (moves_bits_ && scalar != stored)
+      number = b.cast(Opcode::bitcast, b.cast(Opcode::fptrunc, number, stored),
+                      storedScalar(bitsOf(dtype)));
     emitter.bindElem(cluster.numbers[i], {number, {}});
   }
 }
@@ -180,7 +201,8 @@ bool streamsOutputs(const Lowering& low, int lanes, int64_t extent, int64_t larg
     const Shape& shape = low.module.shape(low.cluster.outputs[o]);
     bool in_place = (o < low.cluster.alias.size() && low.cluster.alias[o] >= 0) ||
                     (o < low.cluster.may_alias.size() && low.cluster.may_alias[o] >= 0);
-    if (in_place || isComplex(shape.dtype) || shape.bytes() < large ||
+    DType dtype = low.movesBits() ? bitsOf(shape.dtype) : shape.dtype;
+    if (in_place || isComplex(dtype) || shape.bytes() < large ||
         lanes * static_cast<int64_t>(byteSize(shape.dtype)) != kLine)
       return false;
   }

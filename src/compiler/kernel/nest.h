@@ -14,6 +14,9 @@ class Lowering {
       : module(module), cluster(cluster), machine(machine), builder(builder) {}
   virtual ~Lowering() = default;
 
+  // Whether elements are only moved, and emitters evaluate their bits.
+  virtual bool movesBits() const { return false; }
+
   const ir::Module& module;
   const Cluster& cluster;
   const Machine& machine;
@@ -40,14 +43,17 @@ class KernelLowering : public KernelHolder, public Lowering {
     addParams();
   }
   std::vector<BufferId> input_buffers;
+  bool movesBits() const override { return moves_bits_; }
   void bindInputs(Emitter& emitter) const override;
   void forTasks(int64_t count, const std::function<void(V)>& body) override;
 
  private:
   void addParams();
+  Scalar inMemory(ir::Value v) const;
   void bindSlice(Emitter& emitter, ir::Value slice, BufferId first) const;
   std::vector<BufferId> slices_;
   BufferId numbers_ = 0;
+  bool moves_bits_ = false;
 };
 
 // Evaluates all outputs at the indices of a domain whose elements they have, in its order, then

@@ -66,6 +66,7 @@ class TransposeNest {
     }
     if (in_group_ == kNone || out_group_ == kNone) return false;
     dtype_ = m_.shape(transpose_).dtype;
+    if (low_.movesBits()) dtype_ = bitsOf(dtype_);
     held_ = heldAs(storedScalar(dtype_));
     // Twice as many lines as this would not fit in registers.
     tile_ = low_.machine.vector_bytes / static_cast<int>(std::max<int64_t>(2, byteSize(held_)));
@@ -76,9 +77,8 @@ class TransposeNest {
 
   void run() {
     chooseTasks();
-    DType out = m_.shape(low_.cluster.outputs[0]).dtype;
-    lanes_ = onlyMoves() && !isComplex(out)
-                 ? low_.machine.vector_bytes / static_cast<int>(byteSize(out))
+    lanes_ = low_.movesBits() && !isComplex(dtype_)
+                 ? low_.machine.vector_bytes / static_cast<int>(byteSize(held_))
                  : vectorLanes(m_, low_.cluster, low_.machine);
     while (lanes_ > 1 && lanes_ / 2 >= out_.extent) lanes_ /= 2;
     streaming_ = out_.size >= 4 * lanes_ && streamsOutputs(low_, lanes_, lanes_, kStreamed);
@@ -90,14 +90,6 @@ class TransposeNest {
   static Scalar heldAs(Scalar stored) {
     if (stored == Scalar::f16 || stored == Scalar::bf16) return Scalar::i16;
     return stored == Scalar::i1 ? Scalar::i8 : stored;
-  }
-
-  bool onlyMoves() const {
-    return std::ranges::all_of(low_.cluster.ops, [&](ir::OpId id) {
-      ir::OpKind kind = m_.op(id).kind;
-      return kind == ir::OpKind::transpose_ || kind == ir::OpKind::reshape_ ||
-             kind == ir::OpKind::slice_ || kind == ir::OpKind::reverse_;
-    });
   }
 
   // The input that a transpose (through movement) reads; it must be the only transposed one.

@@ -1,5 +1,6 @@
 #include "compiler/kernel/tasks.h"
 
+#include <algorithm>
 #include <deque>
 
 #include "compiler/kernel/domain_pieces.h"
@@ -73,8 +74,22 @@ class ElementLoops {
   }
 
  private:
+  // Whether vectors of any type are loaded, stored or repeated as they are.
+  bool movesLines() const {
+    return low_.movesBits() && std::ranges::all_of(plan_.strides, [](const auto& strides) {
+      return !strides.empty() && strides.back() >= 0 && strides.back() <= 1;
+    });
+  }
+
+  int widest() const {
+    int64_t bytes = 1;
+    for (const Access& access : plan_.accesses) bytes = std::max(bytes, access.element_bytes);
+    return static_cast<int>(bytes);
+  }
+
   int chooseLanes(int64_t extent) const {
-    int lanes = vectorLanes(low_.module, low_.cluster, low_.machine);
+    int lanes = movesLines() ? low_.machine.vector_bytes / widest()
+                             : vectorLanes(low_.module, low_.cluster, low_.machine);
     while (lanes > 1 && lanes / 2 >= extent) lanes /= 2;
     return lanes;
   }
