@@ -42,6 +42,14 @@ def test_large_shapes(agree, rng, layout, m, k, n):
           *operands(rng, LAYOUTS[layout], m=m, k=k, n=n), scale=10)
 
 
+@pytest.mark.parametrize("layout", ["nn", "nt"])
+@pytest.mark.parametrize("n", [1, 3, 8])
+@pytest.mark.parametrize("k", [33, 513, 2049, 3100])
+def test_long_sums_for_few_columns(agree, rng, layout, k, n):
+    agree(lambda a, b: jnp.einsum(LAYOUTS[layout], a, b) / np.sqrt(k),
+          *operands(rng, LAYOUTS[layout], m=37, k=k, n=n), scale=10)
+
+
 @pytest.mark.parametrize("layout", LAYOUTS)
 @pytest.mark.parametrize("m, k, n", [(61, 130, 83), (5, 77, 200), (200, 77, 5), (13, 40, 70)])
 def test_nan_stays_in_its_row_and_column(tercel, rng, layout, m, k, n):

@@ -101,12 +101,9 @@ ContractNest::Sums ContractNest::addedUp(const Sums& sums) {
   return rows;
 }
 
-// inner: where the innermost dimension of the sum is.
+// guard: the lanes that the innermost dimension of the sum has there.
 ContractNest::Sums ContractNest::stepAlong(Emitter& e, const Tile& tile, const Groups& groups,
-                                           const Index& k, V inner, const Sums& sums) {
-  int64_t count = extent(innerSum());
-  Guard guard;
-  if (count % e.lanes()) guard = firstLanes(b_, e.lanes(), b_.isub(b_.index(count), inner));
+                                           const Index& k, const Guard& guard, const Sums& sums) {
   auto packed = [&](BufferId scratch, V slot, int64_t offset) {
     V at = b_.iadd(slot, space_.emitScalar(k));
     return guard.lanes.valid() ? b_.loadMasked(scratch, at, guard.lanes, offset)

@@ -115,8 +115,8 @@ class ContractNest {
   void packTurnedAlong(const Groups& groups, V column, V base);
   Index columnAt(V column, int64_t j);
   Sums addedUp(const Sums& sums);
-  Sums stepAlong(Emitter& e, const Tile& tile, const Groups& groups, const Index& k, V inner,
-                 const Sums& sums);
+  Sums stepAlong(Emitter& e, const Tile& tile, const Groups& groups, const Index& k,
+                 const Guard& guard, const Sums& sums);
 
   // Elements of the operands.
   Emitter emitter(int lanes);

@@ -81,15 +81,26 @@ ContractNest::Sums ContractNest::overK(Emitter& e, const Tile& tile, size_t at, 
   int lanes = tiling_.along_k && at + 1 == levels ? e.lanes() : 1;
   std::pair<V, V> range = rangeOf(k_groups_[at]);
   if (packed) range = {b_.index(0), stepsInBlock()};
-  return inRuns(range, packed ? count : blockOf(k_groups_[at]), inside, lanes, sums,
-                [&](V i, const Sums& now) {
+  auto inner = [&](V i, const Guard& guard, const Sums& now) {
     Index here = space_.loop(i, count, lanes > 1);
-    Groups inner = with(groups, packed ? kNone : k_groups_[at], here);
+    Groups inside_groups = with(groups, packed ? kNone : k_groups_[at], here);
     Index k = space_.add(space_.scale(linear, count), packed ? here : inBlock(k_groups_[at], i));
     return e.scope([&] {
-      if (lanes > 1) return stepAlong(e, tile, inner, k, i, now);
-      return overK(e, tile, at + 1, inner, k, now);
+      if (lanes > 1) return stepAlong(e, tile, inside_groups, k, guard, now);
+      return overK(e, tile, at + 1, inside_groups, k, now);
     });
+  };
+  int64_t whole = count / lanes * lanes;
+  V last = range.second;
+  if (whole < count) range.second = b_.binary(Opcode::smin, last, b_.index(whole));
+  Sums now = inRuns(range, packed ? count : blockOf(k_groups_[at]), inside, lanes, sums,
+                    [&](V i, const Sums& each) { return inner(i, {}, each); });
+  if (whole == count) return now;
+  // What is left of the last vector: no more than once.
+  Guard rest = firstLanes(b_, lanes, b_.index(count - whole));
+  return b_.forLoop(range.second, last, lanes, {now.begin(), now.end()},
+                    [&](V i, std::span<const V> each) {
+    return inner(i, rest, Sums(each.begin(), each.end()));
   });
 }
 
