@@ -42,7 +42,7 @@ std::string listText(std::span<const CallValue> values) {
 std::vector<int64_t> encode(const CallSignature& signature) {
   std::vector<int64_t> numbers = {static_cast<int64_t>(signature.operands.size()),
                                   static_cast<int64_t>(signature.results.size()),
-                                  signature.api_version};
+                                  signature.api_version, signature.has_side_effect};
   for (const CallValue& value : signature.operands) append(numbers, value);
   for (const CallValue& value : signature.results) append(numbers, value);
   return numbers;
@@ -50,8 +50,8 @@ std::vector<int64_t> encode(const CallSignature& signature) {
 
 Result<CallSignature> decodeCallSignature(std::span<const int64_t> values) {
   const Status bad = invalidArgument("custom_call with an impossible signature");
-  if (values.size() < 3) return bad;
-  std::span<const int64_t> rest = values.subspan(3);
+  if (values.size() < 4 || (values[3] != 0 && values[3] != 1)) return bad;
+  std::span<const int64_t> rest = values.subspan(4);
   // Every value takes two numbers or more, so that a damaged count cannot ask for much memory.
   for (int64_t count : values.first(2)) {
     if (count < 0 || static_cast<uint64_t>(count) > rest.size() / 2) return bad;
@@ -60,6 +60,7 @@ Result<CallSignature> decodeCallSignature(std::span<const int64_t> values) {
   signature.operands.resize(static_cast<size_t>(values[0]));
   signature.results.resize(static_cast<size_t>(values[1]));
   signature.api_version = values[2];
+  signature.has_side_effect = values[3] == 1;
   for (auto* list : {&signature.operands, &signature.results}) {
     for (CallValue& value : *list) {
       if (!take(rest, value)) return bad;

@@ -20,10 +20,11 @@ struct CallSignature {
   int64_t api_version = 0;  // StableHLO's number; 4: typed FFI
   std::vector<CallValue> operands;
   std::vector<CallValue> results;
+  bool has_side_effect = false;
 };
 
-// Number of operands, of results, api_version; then of each value its dtype (-1: a token), its rank
-// and its dims.
+// Number of operands, of results, api_version, has_side_effect; then of each value its dtype (-1: a
+// token), its rank and its dims.
 std::vector<int64_t> encode(const CallSignature& signature);
 Result<CallSignature> decodeCallSignature(std::span<const int64_t> values);
 // "f32[2,3]" or "token"

@@ -52,15 +52,19 @@ Status fillDevices(const Client& client, ExecutableOptions& options) {
   return Status();
 }
 
-// A runner of its own knows what it calls; its program may be a signature only.
 template <class IsMeant>
-bool mayCall(const program::Program& program, const ExecutableOptions& options, IsMeant isMeant) {
-  auto isCall = [&](const program::Step& step) {
-    return step.kind == program::StepKind::custom_call && isMeant(step.name);
-  };
-  return options.runner || std::ranges::any_of(program.sequences, [&](const auto& sequence) {
-           return std::ranges::any_of(sequence, isCall);
-         });
+bool hasCall(const program::Program& program, IsMeant isMeant) {
+  return std::ranges::any_of(program.sequences, [&](const program::Sequence& sequence) {
+    return std::ranges::any_of(sequence, [&](const program::Step& step) {
+      return step.kind == program::StepKind::custom_call && isMeant(step);
+    });
+  });
+}
+
+bool tellsPython(const program::Step& call) {
+  if (!ffi::isPythonCallback(call.name)) return false;
+  const Result<program::CallSignature> signature = program::decodeCallSignature(call.values);
+  return signature.ok() && signature->has_side_effect;
 }
 
 }  // namespace
@@ -74,12 +78,11 @@ Result<std::unique_ptr<Executable>> Executable::create(Client* client, program::
   TERCEL_TRY(readMemoryKinds(program.arguments, "argument", made->argument_kinds_));
   TERCEL_TRY(readMemoryKinds(program.results, "result", made->result_kinds_));
   made->program_ = std::make_shared<const program::Program>(std::move(program));
-  if (mayCall(*made->program_, options, [](std::string_view) { return true; })) {
+  // A runner of its own knows what it calls; its program may be a signature only.
+  if (options.runner || hasCall(*made->program_, [](const program::Step&) { return true; })) {
     made->call_sites_ = std::make_shared<ffi::CallSites>();
-    made->runs_at_once_ =
-        std::ranges::all_of(made->program_->results, &program::ResultInfo::is_token) &&
-        mayCall(*made->program_, options, ffi::isPythonCallback);
   }
+  made->runs_at_once_ = hasCall(*made->program_, tellsPython);
   if (options.runner) {
     TERCEL_TRY(program::validate(*made->program_));
     made->runner_ = std::move(options.runner);
@@ -168,7 +171,8 @@ Result<std::vector<Launch>> Executable::execute(std::span<const std::span<Buffer
   std::vector<Launch> launches;
   if (works.size() == 1 && (runs_at_once_ || Device::onQueueThread() ||
                             (program_->cost < kInlineCost && works[0]->inputsReady()))) {
-    launches.push_back(runNow(*this, *works[0]));
+    TERCEL_ASSIGN(Launch launch, runNow(*this, *works[0]));
+    launches.push_back(std::move(launch));
     return launches;
   }
   std::unique_lock<std::mutex> order(client_->launchOrder(), std::defer_lock);

@@ -79,8 +79,9 @@ class Executable {
 
   // Runs once on each of `arguments.size()` devices, which must be all of devices() or one of
   // them: then `device` says which. Errors of the call itself (number, shape, deleted, donated
-  // twice) are returned and leave every buffer as it was; errors of running travel on the events,
-  // and so do the arguments' own. Donated arguments are deleted when this returns.
+  // twice) are returned and leave every buffer as it was. Errors of running are returned by what
+  // is small enough to run before this returns, and else travel on the events; the arguments' own
+  // do always. Donated arguments are deleted when this returns.
   Result<std::vector<Launch>> execute(std::span<const std::span<Buffer* const>> arguments,
                                       const ExecuteOptions& options = {},
                                       Device* device = nullptr);
@@ -95,8 +96,8 @@ class Executable {
   ExecutableOptions options_;
   std::shared_ptr<const program::Program> program_;
   std::shared_ptr<ffi::CallSites> call_sites_;  // null: there are none
-  // On the caller's thread: it calls Python and has no result to wait for, so that what Python was
-  // told is all that its caller sees, and users of XLA:CPU count on that being there.
+  // On the caller's thread: it calls Python for what that does, and users of XLA:CPU count on that
+  // being done, or its error raised, when the call returns.
   bool runs_at_once_ = false;
   std::vector<MemoryKind> argument_kinds_;
   std::vector<MemoryKind> result_kinds_;

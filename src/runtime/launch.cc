@@ -87,6 +87,11 @@ bool LaunchWork::inputsReady() const {
                      [](const auto& input) { return input->ready().isReady(); });
 }
 
+Status LaunchWork::awaitInputs() const {
+  for (const auto& input : inputs) TERCEL_TRY(input->ready().await());
+  return Status();
+}
+
 void LaunchWork::promiseOutputs(const Event& ready) {
   outputs.clear();
   outputs.reserve(program->results.size());
@@ -109,7 +114,7 @@ Status LaunchWork::run() {
 }
 
 Status LaunchWork::runReady() {
-  for (const auto& input : inputs) TERCEL_TRY(input->ready().await());
+  TERCEL_TRY(awaitInputs());
   SmallVector<void*, 16> args, results;
   for (const auto& input : inputs) args.push_back(input->data());
   TERCEL_TRY(provideOutputs());
@@ -203,12 +208,12 @@ Status takeDonations(std::span<const std::span<Buffer* const>> arguments,
   return Status();
 }
 
-Launch runNow(const Executable& executable, LaunchWork& work) {
-  work.promiseOutputs(Event());
-  Status status = work.run();
+Result<Launch> runNow(const Executable& executable, LaunchWork& work) {
+  const Status given = work.awaitInputs();
   Launch launch;
-  launch.done = Event(status);
-  if (!status.ok()) work.promiseOutputs(launch.done);
+  launch.done = Event(given);
+  work.promiseOutputs(launch.done);
+  if (given.ok()) TERCEL_TRY(work.run());
   launch.results = makeResults(executable, work);
   return launch;
 }

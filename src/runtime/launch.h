@@ -15,6 +15,8 @@ struct LaunchWork {
       : program(std::move(program)), runner(std::move(runner)) {}
 
   bool inputsReady() const;
+  // The first error of the inputs, once they are there.
+  Status awaitInputs() const;
   // Waits for the inputs, finds memory for the outputs and runs. Drops the inputs in any case.
   Status run();
   // New promised storages for all results.
@@ -45,7 +47,8 @@ Status checkArguments(const Executable& executable,
 // Makes the storages of donated arguments the works' alone.
 Status takeDonations(std::span<const std::span<Buffer* const>> arguments,
                      std::span<const std::shared_ptr<LaunchWork>> works);
-Launch runNow(const Executable& executable, LaunchWork& work);
+// On this thread: the error of running is returned, that of an input is the results' too.
+Result<Launch> runNow(const Executable& executable, LaunchWork& work);
 Launch enqueue(const Executable& executable, std::shared_ptr<LaunchWork> work);
 
 }  // namespace tercel::runtime

@@ -153,11 +153,12 @@ TEST(Format, SealedFuzzNeverCrashes) {
 
 TEST(CallSignature, RoundTrip) {
   const CallSignature signature{
-      4, {{Shape{DType::f32, {2, 3}}}, {{}, true}}, {{Shape{DType::s32, {}}}}};
+      4, {{Shape{DType::f32, {2, 3}}}, {{}, true}}, {{Shape{DType::s32, {}}}}, true};
   EXPECT_EQ(toString(signature), "(f32[2,3], token) -> (s32[])");
   Result<CallSignature> back = decodeCallSignature(encode(signature));
   ASSERT_TRUE(back.ok()) << back.status().message();
   EXPECT_EQ(back->api_version, 4);
+  EXPECT_TRUE(back->has_side_effect);
   EXPECT_EQ(toString(*back), toString(signature));
   std::vector<int64_t> numbers = encode(signature);
   for (; !numbers.empty(); numbers.pop_back())
@@ -196,11 +197,12 @@ TEST(Validate, NamesWhatIsWrong) {
       {"sort keys", [](Program& p) { p.sequences[3][0].text = "f32,"; }},
       {"smaller than", [](Program& p) { p.sequences[3][0].values[1] = 5; }},
       {"impossible signature", [](Program& p) { p.sequences[4][0].values[0] = 3; }},
-      {"impossible signature", [](Program& p) { p.sequences[4][0].values[3] = 200; }},
+      {"impossible signature", [](Program& p) { p.sequences[4][0].values[3] = 2; }},
+      {"impossible signature", [](Program& p) { p.sequences[4][0].values[4] = 200; }},
       {"impossible signature", [](Program& p) { p.sequences[4][0].values.push_back(0); }},
-      {"impossible signature", [](Program& p) { p.sequences[4][0].values[5] = -4; }},
+      {"impossible signature", [](Program& p) { p.sequences[4][0].values[6] = -4; }},
       {"1 slots", [](Program& p) { p.sequences[4][0].slots.pop_back(); }},
-      {"larger than its slot", [](Program& p) { p.sequences[4][0].values[5] = 5; }},
+      {"larger than its slot", [](Program& p) { p.sequences[4][0].values[6] = 5; }},
       {"writes a constant or an argument", [](Program& p) { p.sequences[4][0].slots[1] = 1; }},
       {"lie in its memory", [](Program& p) { p.slots[0].offset = 1; }},
       {"lie in its memory", [](Program& p) { p.slots[0].bytes = -1; }},

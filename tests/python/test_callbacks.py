@@ -9,6 +9,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
+from jax.errors import JaxRuntimeError
 from jax.experimental import checkify, io_callback
 
 
@@ -195,19 +196,39 @@ def test_a_callback_may_wait_for_a_later_program(tercel):
 
 
 @pytest.mark.parametrize("ordered", [False, True])
-def test_python_is_called_before_a_program_without_results_returns(tercel, ordered):
+def test_what_python_is_told_has_been_when_the_call_returns(tercel, ordered):
     seen = []
 
     def slow(x):
         time.sleep(0.05)
         seen.append(float(x))
-    run = jax.jit(lambda x: jax.debug.callback(slow, (x @ x)[0, 0], ordered=ordered))
+
+    @jax.jit
+    def run(x):
+        jax.debug.callback(slow, (x @ x)[0, 0], ordered=ordered)
+        return x + 1
     for n in (2, 500):
         ones = jnp.ones((n, n))
         run(ones)
         assert seen[-1:] == [n]
         run(jax.jit(lambda x: 2 * (x @ x))(ones))  # which may still run
         assert seen[-1:] == [4 * n ** 3]
+
+
+@pytest.mark.parametrize("ordered", [False, True])
+@pytest.mark.parametrize("n", [2, 500])
+def test_a_callback_that_fails_spoils_nothing_after_it(tercel, ordered, n):
+    def fail(x):
+        raise ValueError("it rains")
+    ones = jnp.ones((n, n))
+    for results in (None, ones):
+        run = jax.jit(lambda x: io_callback(fail, results, x @ x, ordered=ordered))
+        with pytest.raises(JaxRuntimeError, match="it rains"):
+            run(ones)
+        jax.effects_barrier()
+    kept = jax.jit(lambda x: io_callback(lambda v: np.asarray(v), ones, x, ordered=True))(ones)
+    np.testing.assert_array_equal(kept, ones)
+    jax.effects_barrier()
 
 
 def test_many_threads(tercel):

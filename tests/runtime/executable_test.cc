@@ -137,18 +137,13 @@ struct Counts : engine::CustomCallHandler {
   int calls = 0;
 };
 
-// All results are tokens; there may be none.
-TEST_F(ExecutableTest, ProgramsThatCallPythonWithoutResultsAreDoneAtOnce) {
-  for (int tokens : {0, 1}) {
+TEST_F(ExecutableTest, ProgramsThatTellPythonAreDoneAtOnce) {
+  for (bool tells : {false, true}) {
     ProgramMaker m;
     m.argument(kShape);
-    for (int i = 0; i < tokens; ++i) {
-      m.result({DType::pred, {0}});
-      m.program.results.back().is_token = true;
-    }
     program::Step& call = m.step(0, program::StepKind::custom_call, {});
     call.name = "xla_ffi_python_cpu_callback";
-    call.values = program::encode({});
+    call.values = program::encode({4, {}, {}, tells});
     m.program.cost = kSlow;
     auto slow = adder(kSlow, false, true), calling = make(m);
     auto gate = std::make_shared<Gate>();
@@ -161,12 +156,14 @@ TEST_F(ExecutableTest, ProgramsThatCallPythonWithoutResultsAreDoneAtOnce) {
     ASSERT_TRUE(first.ok());
     std::thread opens([&] {
       gate->awaitArrivals(1);
-      gate->release();
+      if (tells) gate->release();
     });
     auto launch = run(*calling, {first->results[0].get()}, counted);
     opens.join();
     ASSERT_TRUE(launch.ok());
-    EXPECT_TRUE(launch->done.isReady());
+    EXPECT_EQ(launch->done.isReady(), tells);
+    gate->release();
+    EXPECT_TRUE(launch->done.await().ok());
     EXPECT_EQ(counts->calls, 1);
   }
 }
@@ -197,8 +194,8 @@ TEST_F(ExecutableTest, WorkThatMayBlockLetsTheQueueGoOn) {
 }
 
 TEST_F(ExecutableTest, ErrorsTravelToResultsAndOn) {
+  auto gated = adder(kSlow, false, true);
   for (double cost : {0.0, kSlow}) {
-    auto gated = adder(cost, false, true);
     auto next = adder(cost);
     BufferPtr a = filled(1), b = filled(2);
     auto gate = std::make_shared<Gate>();
@@ -220,9 +217,10 @@ TEST_F(ExecutableTest, ErrorsTravelToResultsAndOn) {
 
 TEST_F(ExecutableTest, WithoutAHandlerCustomCallsAreUnimplemented) {
   BufferPtr a = filled(1), b = filled(2);
-  auto launch = run(*adder(0, false, true), {a.get(), b.get()});
-  ASSERT_TRUE(launch.ok());
-  EXPECT_EQ(launch->done.await().code(), Code::unimplemented);
+  EXPECT_EQ(run(*adder(0, false, true), {a.get(), b.get()}).status().code(), Code::unimplemented);
+  auto later = run(*adder(kSlow, false, true), {a.get(), b.get()});
+  ASSERT_TRUE(later.ok());
+  EXPECT_EQ(later->done.await().code(), Code::unimplemented);
 }
 
 TEST_F(ExecutableTest, BadArgumentsAreRefusedAndNothingChanges) {
@@ -398,7 +396,7 @@ TEST_F(ExecutableTest, MemoryIsGivenBack) {
   EXPECT_EQ(device->memoryStats().bytes_in_use, 0);
 }
 
-TEST_F(ExecutableTest, NoMemoryIsAnErrorOnTheEvent) {
+TEST_F(ExecutableTest, NoMemoryIsAnError) {
   Options options;
   options.memory_limit = 1000;
   makeClient(options);
@@ -408,6 +406,10 @@ TEST_F(ExecutableTest, NoMemoryIsAnErrorOnTheEvent) {
     m.program.cost = cost;
     auto executable = make(m);
     auto launch = run(*executable, {});
+    if (cost == 0) {  // it runs at once
+      EXPECT_EQ(launch.status().code(), Code::resource_exhausted);
+      continue;
+    }
     ASSERT_TRUE(launch.ok());
     EXPECT_EQ(launch->done.await().code(), Code::resource_exhausted);
     EXPECT_EQ(launch->results[0]->data().status().code(), Code::resource_exhausted);

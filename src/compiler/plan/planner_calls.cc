@@ -105,7 +105,8 @@ Status Planner::planCustomCall(Scope& scope, const Op& op) {
   step.values = program::encode(
       {op.integer(AttrKey::api_version),
        callValues(ir::shownTypes(m_, op, op.operands, AttrKey::operand_layouts)),
-       callValues(ir::shownTypes(m_, op, op.results, AttrKey::result_layouts))});
+       callValues(ir::shownTypes(m_, op, op.results, AttrKey::result_layouts)),
+       op.boolean(AttrKey::has_side_effect)});
   step.cost = callCost(m_, op);
   plan_.program.cost += step.cost;
   for (StorageId id : operands) step.slots.push_back(slot(id));
