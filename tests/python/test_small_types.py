@@ -65,7 +65,10 @@ def test_from_float(tercel, name):
     if name != "float8_e8m0fnu":
         x = np.concatenate([x, -x, np.float32([0, -0.0, np.inf, -np.inf, 1e-45, 1e-30])])
     x = np.concatenate([x, np.float32([np.nan])])
-    assert_same_bits(on(tercel, lambda v: v.astype(dtype), x), x.astype(dtype))
+    for wide in ("float32", "float16", "bfloat16"):
+        with np.errstate(over="ignore"):
+            given = x.astype(wide)
+        assert_same_bits(on(tercel, lambda v: v.astype(dtype), given), given.astype(dtype))
 
 
 @pytest.mark.parametrize("name", [n for n in FLOATS if n != "float8_e8m0fnu"])
@@ -75,16 +78,21 @@ def test_float_arithmetic(tercel, name):
     a, b = np.meshgrid(x, x)
 
     def functions(a, b):
-        return a + b, a * b, a - b, jnp.maximum(a, b), a < b, a == b, -a, jnp.where(a > b, a, b)
+        return (a + b, a * b, a - b, jnp.maximum(a, b), a < b, a == b, -a, jnp.where(a > b, a, b),
+                a / b, jnp.sqrt(a), jnp.floor(a), jnp.ceil(a), jnp.sign(a), jnp.round(a))
 
     with np.errstate(all="ignore"):
         wide_a, wide_b = a.astype(np.float32), b.astype(np.float32)
         larger = np.where(np.isnan(wide_a), wide_a, np.maximum(wide_a, wide_b))
         wanted = ((wide_a + wide_b).astype(dtype), (wide_a * wide_b).astype(dtype),
                   (wide_a - wide_b).astype(dtype), larger.astype(dtype), wide_a < wide_b,
-                  wide_a == wide_b, (-wide_a).astype(dtype), np.where(wide_a > wide_b, a, b))
+                  wide_a == wide_b, (-wide_a).astype(dtype), np.where(wide_a > wide_b, a, b),
+                  (wide_a / wide_b).astype(dtype), np.sqrt(wide_a).astype(dtype),
+                  *(f(wide_a).astype(dtype) for f in (np.floor, np.ceil, np.sign, np.round)))
+    # Which zero, also in the place of NaN, and the sign of NaN are not told.
+    either_zero = (3, 6, 12) + ((8, 9) if name == "float4_e2m1fn" else ())
     for number, (got, right) in enumerate(zip(on(tercel, functions, a, b), wanted)):
-        if number in (3, 6):  # which zero, and the sign of NaN, are not told
+        if number in either_zero:
             got, right = got.astype(np.float32) + 0, right.astype(np.float32) + 0
         assert_same_bits(got, right)
 

@@ -101,11 +101,33 @@ Value encodeExponent(Builder& b, Value number) {
   return b.convert(f32.choose(b.binary(OpKind::or_, zero, outside), 255, code), DType::u8);
 }
 
-// The code of a finite magnitude, which may be beyond the format's.
-Value roundedCode(Builder& b, Bits& wide, Value magnitude, const Format& format) {
+// An f8E5M2 is the upper half of an f16, and so is its rounding.
+Value decodeHalf(Builder& b, Value byte) {
+  Value half = b.convert(byte, DType::u16);
+  half = b.binary(OpKind::shift_left_, half, b.splat(b.shape(half), 8));
+  return b.bitcast(half, {DType::f16, b.shape(byte).dims});
+}
+
+Value encodeHalf(Builder& b, Value number) {
+  const Shape shape{DType::u16, b.shape(number).dims};
+  auto with = [&](OpKind kind, Value v, int operand) {
+    return b.binary(kind, v, b.splat(shape, operand));
+  };
+  Value bits = b.bitcast(number, shape);
+  Value odd = with(OpKind::and_, with(OpKind::shift_right_logical_, bits, 8), 1);
+  Value code = b.binary(OpKind::add_, with(OpKind::add_, bits, 0x7f), odd);
+  Value quiet = with(OpKind::or_, bits, 0x200);
+  Value is_nan = b.compare(with(OpKind::and_, bits, 0x7fff), b.splat(shape, 0x7c00), "GT");
+  code = with(OpKind::shift_right_logical_, b.select(is_nan, quiet, code), 8);
+  return b.convert(code, DType::u8);
+}
+
+// The code of a magnitude, infinity and NaN too: `most` where it would be that or more.
+Value roundedCode(Builder& b, Bits& wide, Value magnitude, const Format& format, uint64_t most) {
   const int shift = wide.mantissa() - format.mantissa;
-  // Normal: rebias the exponent and round the bits that go.
   const uint64_t rebias = uint64_t(wide.bias() - format.bias) << wide.mantissa();
+  magnitude = wide.with(OpKind::minimum_, magnitude, (most << shift) + rebias);
+  // Normal: rebias the exponent and round the bits that go.
   Value odd = wide.with(OpKind::and_, wide.shiftRight(magnitude, shift), 1);
   Value code = wide.with(OpKind::add_, magnitude, (uint64_t{1} << (shift - 1)) - 1 - rebias);
   code = wide.shiftRight(b.binary(OpKind::add_, code, odd), shift);
@@ -120,13 +142,13 @@ Value roundedCode(Builder& b, Bits& wide, Value magnitude, const Format& format)
 
 }  // namespace
 
-Value decodeSmallFloat(Builder& b, Value byte, DType from) {
+DType arithmeticType(DType small_float) {
+  return small_float == DType::f8e5m2 ? DType::f16 : DType::f32;
+}
+
+Value decodeSmallFloat(Builder& b, Value byte, DType from, DType to) {
   if (from == DType::f8e8m0fnu) return decodeExponent(b, byte);
-  if (from == DType::f8e5m2) {  // the upper half of an f16
-    Value half = b.convert(byte, DType::u16);
-    half = b.binary(OpKind::shift_left_, half, b.splat(b.shape(half), 8));
-    return b.convert(b.bitcast(half, {DType::f16, b.shape(byte).dims}), DType::f32);
-  }
+  if (from == DType::f8e5m2) return b.convert(decodeHalf(b, byte), to);
   const Format& format = formatOf(from);
   const int sign_at = format.exponent + format.mantissa, shift = 23 - format.mantissa;
   Bits f32(b, DType::f32);
@@ -157,6 +179,7 @@ Value decodeSmallFloat(Builder& b, Value byte, DType from) {
 
 Value encodeSmallFloat(Builder& b, Value number, DType to) {
   if (to == DType::f8e8m0fnu) return encodeExponent(b, number);
+  if (b.shape(number).dtype == DType::f16) return encodeHalf(b, number);
   const Format& format = formatOf(to);
   Bits wide(b, b.shape(number).dtype);
   const int sign_at = format.exponent + format.mantissa;
@@ -167,11 +190,10 @@ Value encodeSmallFloat(Builder& b, Value number, DType to) {
   Value magnitude = wide.with(OpKind::and_, bits, ~uint64_t{0} >> (65 - wide.width()));
   Value negative = wide.shiftRight(bits, wide.width() - 1);
   Value is_nan = wide.is(magnitude, "GT", wide.infinity());
-  Value code = roundedCode(b, wide, magnitude, format);
-  const uint64_t largest = is_ieee ? infinity - 1 : format.ends == Ends::nan ? all - 1 : all;
-  Value too_large = b.binary(OpKind::or_, wide.is(magnitude, "GE", wide.infinity()),
-                             wide.is(code, "GT", largest));
-  code = wide.choose(too_large, is_ieee ? infinity : all, code);
+  // What is too large, infinity and NaN among it; of fnuz the code that its sign's bit is then.
+  const bool is_fnuz = format.ends == Ends::fnuz;
+  Value code =
+      roundedCode(b, wide, magnitude, format, is_ieee ? infinity : is_fnuz ? all + 1 : all);
   if (is_ieee)
     code = wide.choose(is_nan, infinity | uint64_t{1} << (format.mantissa - 1), code);
   if (format.ends == Ends::finite) {
@@ -179,10 +201,7 @@ Value encodeSmallFloat(Builder& b, Value number, DType to) {
     negative = wide.choose(is_nan, 1, negative);
   }
   Value result = b.binary(OpKind::or_, code, wide.shiftLeft(negative, sign_at));
-  if (format.ends == Ends::fnuz) {
-    result = wide.choose(wide.is(code, "EQ", 0), 0, result);
-    result = wide.choose(too_large, uint64_t{1} << sign_at, result);
-  }
+  if (is_fnuz) result = wide.choose(wide.is(code, "EQ", 0), 0, result);
   return b.convert(result, DType::u8);
 }
 

@@ -25,6 +25,28 @@ bool onlyMoves(OpKind kind) {
   }
 }
 
+// Of these it makes no difference to round a result to the type of the arithmetic first.
+bool roundsAlike(OpKind kind) {
+  switch (kind) {
+    case OpKind::add_:
+    case OpKind::subtract_:
+    case OpKind::multiply_:
+    case OpKind::divide_:
+    case OpKind::sqrt_:
+    case OpKind::minimum_:
+    case OpKind::maximum_:
+    case OpKind::clamp_:
+    case OpKind::compare_:
+    case OpKind::is_finite_:
+    case OpKind::sign_:
+    case OpKind::floor_:
+    case OpKind::ceil_:
+    case OpKind::round_nearest_afz_:
+    case OpKind::round_nearest_even_: return true;
+    default: return false;
+  }
+}
+
 class Lowering {
  public:
   explicit Lowering(Module& module) : m_(module) {}
@@ -156,19 +178,20 @@ class Lowering {
     }
   }
 
-  // The op on bytes or, for floats, on f32, and its results made small again.
+  // The op on bytes or, for floats, on wider ones, and its results made small again.
   void compute(Builder& b, OpId id, const Values& before) {
     Op& op = m_.op(id);
+    auto wide = [&](DType t) { return roundsAlike(op.kind) ? arithmeticType(t) : DType::f32; };
     Values operands = op.operands;
     for (size_t i = 0; i < operands.size(); ++i) {
       const DType t = originalOf(before[i]);
-      if (isSmallFloat(t)) operands[i] = decodeSmallFloat(b, operands[i], t);
+      if (isSmallFloat(t)) operands[i] = decodeSmallFloat(b, operands[i], t, wide(t));
       if (isSmallInt(t)) operands[i] = prepared(b, op.kind, operands[i], t);
     }
     std::vector<Type> types;
     for (Value v : op.results) {
       types.push_back(m_.type(v));
-      if (isSmallFloat(originalOf(v))) types.back().shape.dtype = DType::f32;
+      if (const DType t = originalOf(v); isSmallFloat(t)) types.back().shape.dtype = wide(t);
     }
     const OpId made = b.append(op.kind, operands, types, op.attrs);
     for (size_t i = 0; i < types.size(); ++i) {
@@ -209,8 +232,9 @@ class Lowering {
     if (isSmallFloat(to) && isPred(from)) return smallOneOrZero(b, v, to);
     if (isSmallFloat(from)) v = decodeSmallFloat(b, v, from);
     if (isSmallFloat(to)) {
-      const bool wide = realPart(b.shape(v).dtype) == DType::f64;
-      return encodeSmallFloat(b, b.convert(v, wide ? DType::f64 : DType::f32), to);
+      const DType wide = realPart(b.shape(v).dtype);
+      const bool fits = wide == DType::f64 || wide == arithmeticType(to);
+      return encodeSmallFloat(b, b.convert(v, fits ? wide : DType::f32), to);
     }
     const bool saturates = isFloat(b.shape(v).dtype) || isComplex(b.shape(v).dtype);
     v = b.convert(v, storageType(to));
