@@ -138,9 +138,17 @@ Real<B> cos(Real<B> x) {
   return sinReduced(reduceAngle(x, true));
 }
 
+// Of the angles to the nearest multiple of pi and to the nearest odd one of pi/2, the smaller: its
+// sine and cosine round less than those of the larger would.
 template <class B>
 Real<B> tan(Real<B> x) {
-  return sin(x) / cos(x);
+  Real<B> r = reduceAngle(x, false), q = reduceAngle(x, true);
+  Mask<B> near_pole = abs(r) > abs(q);
+  Real<B> small = select(near_pole, q, r), large = select(near_pole, r, q);
+  Real<B> s = small * small;
+  Real<B> cosine = fma(s, fma(s, polynomial(s, Coefficients<B::kBits>::cos), -0.5), 1.0);
+  Real<B> sine = sinReduced(small), other = orSignOf(cosine, large);
+  return select(near_pole, other, sine) / select(near_pole, sine, other);
 }
 
 template <MathBuilder B>
