@@ -139,6 +139,36 @@ def test_movement_keeps_every_bit(tercel, rng, x64, dtype, shape):
         assert np.asarray(a).tobytes() == b.tobytes()
 
 
+def dividends(rng, dtype, divisors, count):
+    """Of every size, and such that quotients lie next to the middle of two numbers."""
+    info = np.finfo(dtype)
+    any_size = rng.uniform(1, 2, (len(divisors), count)) * 2.0 ** rng.integers(
+        info.minexp + info.nmant, info.maxexp - 30, (len(divisors), count))
+    quotients = rng.uniform(1, 2, (len(divisors), count)).astype(dtype)
+    middles = (quotients.astype(np.longdouble) + np.nextafter(quotients, dtype(3))) / 2
+    with np.errstate(over="ignore"):
+        close = (divisors[:, None].astype(np.longdouble) * middles).astype(dtype)
+    x = np.concatenate([-any_size.astype(dtype), close], 1)
+    x[:, :6] = [0, -0.0, np.nan, np.inf, info.smallest_subnormal, info.max]
+    return x
+
+
+@pytest.mark.native
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_quotients_of_one_divisor_are_rounded_once(tercel, rng, x64, dtype):
+    divisors = (rng.choice([-1, 1], 40) * rng.uniform(1, 2, 40) *
+                2.0 ** rng.integers(-70, 40, 40)).astype(dtype)
+    divisors[:8] = [3, 255, -0.1, 0, -0.0, np.inf, np.nan, np.finfo(dtype).smallest_subnormal]
+    x = dividends(rng, dtype, divisors, 1000)
+    with np.errstate(all="ignore"):
+        wanted = x / divisors[:, None]
+    got = jax.jit(lambda x, y: (x / y[:, None], (x.T / y).T, x[0] / 3, x[1] / 255))(
+        jax.device_put(x, tercel), jax.device_put(divisors, tercel))
+    for a, b in zip(got, (wanted, wanted, wanted[0], wanted[1])):
+        np.testing.assert_array_equal(a, b)
+        assert np.array_equal(np.signbit(a)[~np.isnan(b)], np.signbit(b)[~np.isnan(b)])
+
+
 def test_empty_and_scalar_shapes(agree):
     agree(lambda a, b: (a + 1, b * 2, a.T, jnp.exp(b)), np.zeros((0, 3), np.float32),
           np.float32(3))

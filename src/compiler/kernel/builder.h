@@ -30,6 +30,11 @@ class Builder {
   V integer(Type type, int64_t value);
   V number(Type type, double value);  // rounded to the type
   bool isConstant(V v, uint64_t* bits = nullptr) const;
+  // Blocks around what is emitted now, and whether v is known outside of the innermost one.
+  uint32_t depth() const { return kernel_.blocks[current_].depth; }
+  bool isFromOutside(V v) const {
+    return kernel_.blocks[kernel_.values[v.index].block].depth < depth();
+  }
 
   V splat(V scalar, int lanes);
   // v itself where it has `lanes` lanes already.

@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "compiler/kernel/elem.h"
+#include "compiler/kernel/elem_divide.h"
 #include "compiler/kernel/elem_math.h"
 #include "core/status.h"
 
@@ -315,7 +316,7 @@ V emitReal(Builder& b, const ir::Op& op, DType in, std::span<const Elem> args) {
     case OpKind::compare_: return emitCompare(b, op, in, x, y);
     case OpKind::count_leading_zeros_: return b.unary(Opcode::clz, x);
     case OpKind::divide_:
-      return isFloat(in) ? b.binary(Opcode::fdiv, x, y) : emitIntDivide(b, op.kind, in, x, y);
+      return isFloat(in) ? divideFloats(b, x, y) : emitIntDivide(b, op.kind, in, x, y);
     case OpKind::floor_: return b.unary(Opcode::floor, x);
     case OpKind::imag_: return b.number(b.type(x), 0.0);
     case OpKind::is_finite_: return emitIsFinite(b, x);

@@ -1,0 +1,76 @@
+#include "compiler/kernel/elem_divide.h"
+
+#include <array>
+
+#include "core/status.h"
+
+namespace tercel::kernel {
+namespace {
+
+// Magnitudes from 2^least to 2^most.
+struct Range {
+  int least, most;
+};
+// Where nothing overflows on the way, quotients are normal numbers, and what is left is exact.
+Range dividends(Scalar s) { return s == Scalar::f64 ? Range{-800, 700} : Range{-98, 64}; }
+Range divisors(Scalar s) { return s == Scalar::f64 ? Range{-300, 200} : Range{-60, 26}; }
+
+Scalar wordOf(Scalar s) { return s == Scalar::f64 ? Scalar::i64 : Scalar::i32; }
+
+V magnitudeOf(Builder& b, V x) {
+  const Type word = b.type(x).with(wordOf(b.type(x).scalar));
+  const uint64_t mask = (uint64_t{1} << (bitWidth(word.scalar) - 1)) - 1;
+  return b.binary(Opcode::and_, b.cast(Opcode::bitcast, x, word.scalar), b.constant(word, mask));
+}
+
+V isOutside(Builder& b, V bits, const Range& range) {
+  const bool wide = b.type(bits).scalar == Scalar::i64;
+  const int mantissa = wide ? 52 : 23, bias = wide ? 1023 : 127;
+  auto power = [&](int e) {
+    return b.constant(b.type(bits), static_cast<uint64_t>(bias + e) << mantissa);
+  };
+  V lowest = power(range.least);
+  V span = b.isub(power(range.most), lowest);
+  return b.compare(Opcode::icmp, Predicate::ugt, b.isub(bits, lowest), span);
+}
+
+// By 1 / y, which loops over x work out once. The quotient is first right to one ulp; what is left
+// of the dividend, which is exact, then rounds it as division would (Markstein).
+V divideByReciprocal(Builder& b, V x, V y) {
+  const Type type = b.type(x);
+  V one = b.number(b.type(y), 1);
+  V high = b.binary(Opcode::fdiv, one, y);
+  V low = b.fmul(b.fma(b.unary(Opcode::fneg, y), high, one), high);
+  V about = b.fma(x, high, b.fmul(x, low));
+  V rest = b.fma(b.unary(Opcode::fneg, about), y, x);
+  V quotient = b.fma(rest, high, about);
+
+  V size = magnitudeOf(b, x);
+  V some = b.compare(Opcode::icmp, Predicate::ne, size, b.integer(b.type(size), 0));
+  V unsafe = b.any(b.binary(Opcode::and_, some, isOutside(b, size, dividends(type.scalar))));
+  V bad_divisor = b.any(isOutside(b, magnitudeOf(b, y), divisors(type.scalar)));
+  unsafe = b.binary(Opcode::or_, unsafe, bad_divisor);
+  const Type types[] = {type, type, type};
+  const FunctionId divide =
+      b.function(cat("divide.", toString(type)), types,
+                 [&](std::span<const V> v) { return b.binary(Opcode::fdiv, v[1], v[2]); });
+  return b.rarely(unsafe, divide,
+                  std::array{b.select(some, quotient, b.fmul(x, high)), x,
+                             b.widen(y, type.lanes)});
+}
+
+// A loop in a task's loop, outside of which y is known; fused multiply-adds come with AVX2.
+bool suitsReciprocal(const Builder& b, V x, V y) {
+  constexpr int64_t kSmallestVector = 32;
+  const Type type = b.type(x);
+  return type.isVector() && type.lanes * byteSize(type.scalar) >= kSmallestVector &&
+         b.depth() >= 2 && b.isFromOutside(y);
+}
+
+}  // namespace
+
+V divideFloats(Builder& b, V x, V y) {
+  return suitsReciprocal(b, x, y) ? divideByReciprocal(b, x, y) : b.binary(Opcode::fdiv, x, y);
+}
+
+}  // namespace tercel::kernel
