@@ -14,6 +14,8 @@ using ir::Value;
 using Elems = std::vector<Elem>;
 
 constexpr int64_t kMaxSavedRow = 64 << 10;  // elements
+constexpr int64_t kMaxSavedColumns = 512 << 10;  // bytes, half of a small L2 cache
+constexpr int64_t kFewVectors = 2;  // side by side: one would leave half of what memory brings
 
 std::span<const Elem> part(const Elems& elems, size_t size, size_t which) {
   return std::span(elems).subspan(size * which, size);
@@ -38,15 +40,15 @@ class RowsNest {
     repeatable_ = std::ranges::all_of(
         stages_.reductions(), [&](size_t r) { return initIsRepeatable(m_, stages_.op(r)); });
     if (plan_.rows() && !repeatable_) plan_.useScalars();
-    findSaved();
-    streaming_ = plan_.streams();
     constexpr int64_t kAccumulators = 8;
     int64_t carried = std::max<int64_t>(1, static_cast<int64_t>(stages_.accumulators()));
-    plan_.forTasks(std::max<int64_t>(1, kAccumulators / carried),
-                   [&](Emitter& e, const std::vector<Index>& groups,
-                       std::span<const Position> columns) {
-                     plan_.rows() ? emitRow(e, groups) : emitColumns(e, groups, columns);
-                   });
+    width_ = std::max<int64_t>(1, kAccumulators / carried);
+    findSaved();
+    streaming_ = plan_.streams();
+    plan_.forTasks(width_, [&](Emitter& e, const std::vector<Index>& groups,
+                               std::span<const Position> columns) {
+      plan_.rows() ? emitRow(e, groups) : emitColumns(e, groups, columns);
+    });
   }
 
  private:
@@ -81,19 +83,28 @@ class RowsNest {
     e.streaming = false;
   }
 
-  // Costly values that a later stage needs again are kept in scratch memory, one row of them.
+  // Costly values that a later stage needs again are kept in scratch memory, a row or a task's
+  // columns of them.
   void findSaved() {
-    if (!plan_.rows()) return;
-    int64_t row = 1;
+    auto reused = stages_.reused();
+    std::erase_if(reused, [&](const auto& r) { return isComplex(savedType(r.op)); });
+    int64_t row = 1, bytes = 0;
     for (size_t d = 0; d < cluster_.domain.size(); ++d)
       if (cluster_.reduced[d]) row *= cluster_.domain[d];
-    if (row > kMaxSavedRow) return;
-    for (auto [op, stage] : stages_.reused()) {
-      DType dtype = m_.shape(stages_.op(op).result()).dtype;
-      if (!isComplex(dtype))
-        saved_.push_back({op, stage, b_.addScratch(computedScalar(dtype), row)});
+    for (const auto& r : reused) bytes += byteSize(computedScalar(savedType(r.op)));
+    if (plan_.rows()) {
+      if (row > kMaxSavedRow) return;
+    } else {
+      int64_t vector = row * bytes * plan_.lanes();
+      if (std::min(width_, kFewVectors) * vector > kMaxSavedColumns) return;
+      while (width_ * vector > kMaxSavedColumns) width_ /= 2;
+      pitch_ = width_ * plan_.lanes();
     }
+    for (auto [op, stage] : reused)
+      saved_.push_back({op, stage, b_.addScratch(computedScalar(savedType(op)), row * pitch_)});
   }
+
+  DType savedType(size_t op) const { return m_.shape(stages_.op(op).result()).dtype; }
 
   // One accumulator for each result of each reduction of the stage.
   Elems startValues(Emitter& e, int stage) {
@@ -130,7 +141,8 @@ class RowsNest {
     });
   }
 
-  Index rowIndex(const Indices& domain) {
+  // Of a saved value: its place in the row, then its column in the task.
+  Index savedIndex(const Indices& domain, const Index& column) {
     Index sum;
     int64_t stride = 1;
     for (size_t d = domain.size(); d-- > 0;) {
@@ -138,7 +150,13 @@ class RowsNest {
       sum = space_.add(sum, space_.scale(domain[d], stride));
       stride *= cluster_.domain[d];
     }
-    return sum;
+    return space_.add(space_.scale(sum, pitch_), column);
+  }
+
+  Index columnIndex(size_t w) {
+    int lanes = plan_.lanes();
+    Index lane = lanes > 1 ? space_.loop(b_.index(0), lanes, true) : Index(0);
+    return space_.add(lane, Index(static_cast<int64_t>(w) * lanes));
   }
 
   // Scratch holds elements as they are in registers.
@@ -146,19 +164,21 @@ class RowsNest {
     Value v = stages_.op(s.op).result();
     DType dtype = m_.shape(v).dtype;
     DType held = dtype == DType::f16 || dtype == DType::bf16 ? DType::f32 : dtype;
-    e.storeAt(s.scratch, held, rowIndex(domain), e.at(v, stages_.mappedIndices(s.op, domain)));
+    e.storeAt(s.scratch, held, savedIndex(domain, column_),
+              e.at(v, stages_.mappedIndices(s.op, domain)));
   }
 
   void bindSaved(Emitter& e, int stage) {
     for (const Saved& s : saved_) {
       if (s.stage != stage) continue;
       std::vector<int32_t> map = cluster_.maps[s.op];
-      e.bindPlaced(stages_.op(s.op).result(), s.scratch, [this, map](std::span<const Index> at) {
+      auto place = [this, map, column = column_](std::span<const Index> at) {
         Indices domain(cluster_.domain.size());
         for (size_t i = 0; i < map.size(); ++i)
           if (map[i] >= 0) domain[static_cast<size_t>(map[i])] = at[i];
-        return rowIndex(domain);
-      });
+        return savedIndex(domain, column);
+      };
+      e.bindPlaced(stages_.op(s.op).result(), s.scratch, place);
     }
   }
 
@@ -300,6 +320,8 @@ class RowsNest {
       Elems all;
       for (size_t w = 0; w < columns.size(); ++w) {
         bindColumn(e, stage, sums[w]);
+        column_ = columnIndex(w);
+        for (int s = 0; s < stage; ++s) bindSaved(e, s);
         at[plan_.vector()] = columns[w].index;
         Elems next = e.scope([&] {
           return visit(e, stage, plan_.domainAt(at), columns[w].guard, part(values, n, w));
@@ -326,6 +348,9 @@ class RowsNest {
   RowStages stages_;
   LanePlan plan_;
   std::vector<Saved> saved_;
+  Index column_;        // being emitted, of those that a task has side by side
+  int64_t pitch_ = 1;   // columns that are saved beside each other
+  int64_t width_ = 1;   // vectors of columns
   bool repeatable_ = false;
   bool streaming_ = false;
 };

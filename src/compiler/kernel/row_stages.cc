@@ -53,9 +53,13 @@ int RowStages::outputStage(size_t output) const {
 }
 
 size_t RowStages::accumulators() const {
-  size_t count = 0;
-  for (size_t r : reductions_) count += op(r).results.size();
-  return count;
+  size_t most = 0;
+  for (const auto& stage : by_stage_) {
+    size_t count = 0;
+    for (size_t r : stage) count += op(r).results.size();
+    most = std::max(most, count);
+  }
+  return most;
 }
 
 Indices RowStages::operandIndices(size_t reduction, const Indices& domain) const {

@@ -20,7 +20,7 @@ class RowStages {
   }
   bool isFullOutput(size_t output) const { return full_output_[output]; }
   int outputStage(size_t output) const;
-  size_t accumulators() const;
+  size_t accumulators() const;  // that a stage carries, at most
 
   Indices operandIndices(size_t reduction, const Indices& domain) const;
   Indices mappedIndices(size_t i, const Indices& domain) const;
