@@ -23,7 +23,7 @@ using ir::Value;
 
 class Expand : public Rewriter {
  public:
-  using Rewriter::Rewriter;
+  explicit Expand(ir::Module& module) : Rewriter(module) { countUses(); }
 
  private:
   bool visit(OpId id) override {

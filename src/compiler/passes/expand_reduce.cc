@@ -11,10 +11,13 @@ namespace {
 constexpr int64_t kLarge = 1 << 17;  // elements worth a second reduction
 constexpr int64_t kMinParts = 8, kMaxParts = 64;
 constexpr int64_t kFewRows = 4, kFewColumns = 1024;
+// What is read again with the result, as by a softmax, is better kept in one kernel, where that has
+// some columns to share. Each row is a page of memory, of which there must not be too many.
+constexpr int64_t kFewSharedColumns = 255, kManyRows = 2048;
 
 // Whether the kept dimensions give the cores nothing to share: a kernel goes along whole rows, or
 // along columns of the innermost kept dimension.
-bool hasFewTasks(const Shape& in, const Ints& reduced) {
+bool hasFewTasks(const Shape& in, const Ints& reduced, bool read_again) {
   int64_t kept = 1, innermost = 1;
   for (int64_t d = 0; d < in.rank(); ++d) {
     if (std::ranges::find(reduced, d) != reduced.end()) continue;
@@ -22,7 +25,8 @@ bool hasFewTasks(const Shape& in, const Ints& reduced) {
     kept *= innermost;
   }
   if (std::ranges::find(reduced, in.rank() - 1) != reduced.end()) return kept < kFewRows;
-  return kept <= kFewColumns && kept / innermost < kMinParts;
+  bool shared = read_again && in.elements() / kept <= kManyRows;
+  return kept <= (shared ? kFewSharedColumns : kFewColumns) && kept / innermost < kMinParts;
 }
 
 struct Cut {
@@ -112,7 +116,9 @@ bool splitReduce(Rewriter& rw, OpId id) {
   const Ints reduced = o.ints(AttrKey::dimensions);
   if (o.operands.size() != 2 || reduced.empty()) return false;
   const Shape in = rw.shape(o.operand(0));
-  if (in.elements() < kLarge || isComplex(in.dtype) || !hasFewTasks(in, reduced)) return false;
+  bool read_again = rw.otherUses(o.operand(0)) > 0;
+  if (in.elements() < kLarge || isComplex(in.dtype) || !hasFewTasks(in, reduced, read_again))
+    return false;
   auto kind = reducerKind(rw.module(), o.regions[0]);
   if (!kind || !isRepeatable(rw, *kind, o.operand(1))) return false;
   Cut cut = cutOf(in, reduced);
