@@ -23,6 +23,13 @@ def address(capsule):
     return capsule and _capsule_pointer(capsule, _capsule_name(capsule))
 
 
+@ctypes.CFUNCTYPE(None)
+def _initialize_lapack():
+    """JAX does so when it lowers a call of LAPACK, not for programs that come from elsewhere."""
+    from jaxlib import lapack
+    lapack._lapack.initialize()
+
+
 class Library:
     """The plugin's functions of tercel_ffi.h."""
 
@@ -41,11 +48,14 @@ class Library:
         self._failed.restype = None
         self._set_python = library.tercel_ffi_set_python
         self._set_python.argtypes, self._set_python.restype = [ctypes.c_void_p], None
+        self._set_lapack = library.tercel_ffi_set_lapack
+        self._set_lapack.argtypes, self._set_lapack.restype = [ctypes.c_void_p], None
 
     def set_python(self):
         global _python
         _python = callbacks.trampoline(self._failed)
         self._set_python(ctypes.cast(_python, ctypes.c_void_p))
+        self._set_lapack(ctypes.cast(_initialize_lapack, ctypes.c_void_p))
 
     def register_handler(self, name, function, platform, api_version=0, traits=None):
         """As jaxlib's register_custom_call_target."""

@@ -1,5 +1,10 @@
 """Custom calls that JAX writes for other platforms, or where shapes were unknown, as text."""
 
+import math
+import os
+import subprocess
+import sys
+
 import numpy as np
 import pytest
 from stablehlo_text import function, run
@@ -156,10 +161,71 @@ return %x : tensor<4x2xf32> }} }}"""
         run(tercel, text, x)
 
 
+def of_type(rng, shape, dtype):
+    a = rng.normal(size=shape)
+    if np.dtype(dtype).kind == "c":
+        a = a + 1j * rng.normal(size=shape)
+    return a.astype(dtype)
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64", "complex64", "complex128"])
+@pytest.mark.parametrize("shape", [(1, 1), (8, 8), (2, 3, 5, 5), (0, 0), (0, 4, 4)])
+@pytest.mark.parametrize("lower", [True, False])
+def test_eigh(tercel, rng, x64, dtype, shape, lower):
+    a = of_type(rng, shape, dtype)
+    real = np.zeros(1, dtype).real.dtype
+    vectors, values = call(tercel, "Eigh", [a], [(shape, dtype), (shape[:-1], real)],
+                           f'backend_config = "{int(lower)},1,15,0.00001"')
+    tolerance = {"rtol": 1e-4, "atol": 1e-4} if real == np.float32 else {
+        "rtol": 1e-11, "atol": 1e-11}
+    wanted = np.linalg.eigvalsh(a, "L" if lower else "U")
+    np.testing.assert_allclose(values, wanted, **tolerance)
+    half = np.tril(a, -1) if lower else np.triu(a, 1)
+    whole = half + np.conj(np.swapaxes(half, -1, -2)) + np.eye(shape[-1]) * a.real
+    np.testing.assert_allclose(whole @ vectors, vectors * values[..., None, :], **tolerance)
+
+
+def test_lapack_is_there_for_programs_that_jax_has_not_lowered():
+    program = (
+        "import jax, numpy as np, test_foreign_calls as t\n"
+        "a = np.diag(np.float32([3, 1]))\n"
+        "results = [((2, 2), 'float32'), ((2,), 'float32')]\n"
+        "print(t.call(jax.devices()[0], 'Eigh', [a], results,\n"
+        "             'backend_config = \"1,1,15,0.00001\"')[1])\n")
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True,
+                          timeout=120, cwd=os.path.dirname(__file__))
+    assert done.returncode == 0 and done.stdout == "[1. 3.]\n", done.stderr
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64", "complex64", "complex128"])
+@pytest.mark.parametrize("shape", [(1, 1), (8, 8), (7, 4), (4, 7), (2, 3, 5, 6), (3, 0), (0, 4, 4)])
+def test_lu(tercel, rng, x64, dtype, shape):
+    a = of_type(rng, shape, dtype)
+    m, n, k = *shape[-2:], min(shape[-2:])
+    packed, swaps, order = call(
+        tercel, "LuDecomposition", [a],
+        [(shape, dtype), (shape[:-2] + (k,), "int32"), (shape[:-2] + (m,), "int32")])
+    tolerance = {"rtol": 1e-4, "atol": 1e-4} if a.real.dtype == np.float32 else {
+        "rtol": 1e-11, "atol": 1e-11}
+    low = np.tril(packed[..., :k], -1) + np.eye(m, k)
+    np.testing.assert_allclose(low @ np.triu(packed[..., :k, :]),
+                               np.take_along_axis(a, order[..., None], -2), **tolerance)
+    count = math.prod(shape[:-2])
+    for steps, wanted in zip(swaps.reshape(count, k), order.reshape(count, m)):
+        rows = np.arange(m)
+        for i, j in enumerate(steps):
+            rows[[i, j]] = rows[[j, i]]
+        np.testing.assert_array_equal(rows, wanted)
+
+
 def test_what_is_wrong_is_refused(tercel):
     x = np.zeros((3, 3), np.float32)
     for target, results in (("Qr", [((3, 3), "float32"), ((4,), "float32")]),
                             ("Qr", [((3, 3), "float32")]),
+                            ("Eigh", [((3, 3), "float32"), ((3,), "float32")]),
+                            ("LuDecomposition", [((3, 3), "float32"), ((3,), "int32")]),
+                            ("LuDecomposition",
+                             [((3, 3), "float32"), ((3,), "int32"), ((4,), "int32")]),
                             ("ApproxTopK", [((2, 3), "float32")]),
                             ("stablehlo.dynamic_top_k", [((3, 4), "float32"), ((3, 4), "int32")])):
         with pytest.raises(Exception, match=f"a wrong custom call to {target}"):

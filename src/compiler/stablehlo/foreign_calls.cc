@@ -3,6 +3,7 @@
 
 #include "compiler/ir/builder.h"
 #include "compiler/ir/text.h"
+#include "compiler/stablehlo/lapack_calls.h"
 #include "compiler/stablehlo/module_builder.h"
 #include "compiler/stablehlo/reflectors.h"
 #include "compiler/stablehlo/wire_access.h"
@@ -21,6 +22,10 @@ Status wrong(std::string_view target) { return invalidArgument("a wrong custom c
 bool isMatrix(const ir::Type& type) {
   return !type.is_token && type.shape.rank() >= 2 &&
          (isFloat(type.shape.dtype) || isComplex(type.shape.dtype)) && !isSmall(type.shape.dtype);
+}
+
+bool isFactorisable(const ir::Type& type) {
+  return isMatrix(type) && byteSize(realPart(type.shape.dtype)) >= 4;
 }
 
 // [..., min(m, n)] of matrices [..., m, n]: as many as there are reflectors.
@@ -95,6 +100,36 @@ Status ModuleBuilder::buildFactorisation(const WireOp& op, const Values& operand
   Builder b(module_, block.region);
   if (type.shape.elements() > 0) return bind(op.results, factorise(b, operands[0]));
   return bind(op.results, {operands[0], zeros(b, result_types_[1])});
+}
+
+// The configuration is the text "lower,sorted,most iterations,tolerance"; ours are always sorted.
+Status ModuleBuilder::buildEigenvectors(const WireOp& op, const OpRow& row, const OpAttrs& attrs,
+                                        const Values& operands, Block& block) {
+  if (operands.size() != 1 || result_types_.size() != 2) return wrong("Eigh");
+  const ir::Type type = module_.type(operands[0]);
+  const std::string_view config =
+      textOf(wire_, attrNamed(row, attrs, "backend_config")).value_or("");
+  if (!isFactorisable(type) || type.shape.dims.back() != type.shape.dims.end()[-2] ||
+      !(config.starts_with("0,") || config.starts_with("1,")))
+    return wrong("Eigh");
+  Builder b(module_, block.region);
+  const Values made = eigenvectors(b, operands[0], config.starts_with("1"));
+  return hasTypes(made) ? bind(op.results, made) : wrong("Eigh");
+}
+
+Status ModuleBuilder::buildLu(const WireOp& op, const Values& operands, Block& block) {
+  constexpr std::string_view kTarget = "LuDecomposition";
+  if (operands.size() != 1 || result_types_.size() != 3 ||
+      !isFactorisable(module_.type(operands[0])))
+    return wrong(kTarget);
+  Builder b(module_, block.region);
+  const Values made = luDecomposition(b, operands[0]);
+  return hasTypes(made) ? bind(op.results, made) : wrong(kTarget);
+}
+
+// Whether these are of the types of the op's results.
+bool ModuleBuilder::hasTypes(const Values& values) const {
+  return std::ranges::equal(values, result_types_, {}, [&](Value v) { return module_.type(v); });
 }
 
 Status ModuleBuilder::buildReflectorProduct(const WireOp& op, const Values& operands,
@@ -194,6 +229,8 @@ Status ModuleBuilder::buildForeignCall(const WireOp& op, const OpRow& row, const
   TERCEL_TRY(takeResults(op));
   TERCEL_TRY(spendValues(operands.size() + result_types_.size()));
   if (target == "Qr") return buildFactorisation(op, operands, block);
+  if (target == "Eigh") return buildEigenvectors(op, row, attrs, operands, block);
+  if (target == "LuDecomposition") return buildLu(op, operands, block);
   if (target == "ApproxTopK" || target == "stablehlo.dynamic_approx_top_k")
     return buildApproxTopK(op, row, attrs, operands, block);
   if (target == "stablehlo.dynamic_top_k") return buildTopK(op, operands, block);
@@ -205,7 +242,7 @@ Status ModuleBuilder::buildForeignCall(const WireOp& op, const OpRow& row, const
 
 bool isForeignCall(std::string_view target) {
   constexpr std::string_view kTargets[] = {
-      "ApproxTopK", "ProductOfElementaryHouseholderReflectors", "Qr",
+      "ApproxTopK", "Eigh", "LuDecomposition", "ProductOfElementaryHouseholderReflectors", "Qr",
       "stablehlo.dynamic_approx_top_k", "stablehlo.dynamic_reduce_window",
       "stablehlo.dynamic_rng_bit_generator", "stablehlo.dynamic_top_k"};
   return std::ranges::find(kTargets, target) != std::end(kTargets);

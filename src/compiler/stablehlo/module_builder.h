@@ -68,6 +68,10 @@ class ModuleBuilder {
   Status calledRegion(const OpRow& row, const OpAttrs& attrs, std::span<const ir::Type> args,
                       std::span<const ir::Type> results, ir::RegionId* region);
   Status buildFactorisation(const WireOp& op, const ir::Values& operands, Block& block);
+  bool hasTypes(const ir::Values& values) const;
+  Status buildEigenvectors(const WireOp& op, const OpRow& row, const OpAttrs& attrs,
+                           const ir::Values& operands, Block& block);
+  Status buildLu(const WireOp& op, const ir::Values& operands, Block& block);
   Status buildReflectorProduct(const WireOp& op, const ir::Values& operands, Block& block);
   Status buildApproxTopK(const WireOp& op, const OpRow& row, const OpAttrs& attrs,
                          const ir::Values& operands, Block& block);

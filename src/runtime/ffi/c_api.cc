@@ -28,6 +28,8 @@ const char* tercel_ffi_register_untyped(const char* target, void* function) {
   return messageOf(tercel::ffi::registerUntyped(target, function));
 }
 
+void tercel_ffi_set_lapack(tercel_ffi_lapack_fn initialize) { tercel::ffi::setLapack(initialize); }
+
 const char* tercel_ffi_register_type(const char* name, int64_t* type_id, const void* type_info) {
   auto* info = static_cast<const XLA_FFI_TypeInfo*>(type_info);
   return messageOf(tercel::ffi::registerType(name, *type_id, info ? info->deleter : nullptr));

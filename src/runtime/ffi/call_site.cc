@@ -54,6 +54,10 @@ Status CallSite::prepare(const engine::CustomCall& call) {
     return unimplemented("no handler is registered for it; it is called on ",
                          toString(signature_));
   }
+  if (call.target.starts_with("lapack_")) {
+    if (call.may_block) call.may_block();  // for the interpreter's lock
+    initializeLapack();
+  }
   handler_ = *handler;
   if (handler_.untyped) return Status();
   TERCEL_ASSIGN(attributes_, Attributes::parse(call.configuration));

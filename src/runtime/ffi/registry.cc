@@ -1,6 +1,7 @@
 #include "runtime/ffi/registry.h"
 
 #include <algorithm>
+#include <atomic>
 #include <map>
 #include <mutex>
 #include <string>
@@ -13,6 +14,8 @@ namespace {
 
 // Far from the small numbers that XLA gives in the same process.
 constexpr int64_t kFirstTypeId = int64_t{1} << 40;
+
+std::atomic<void (*)()> lapack{nullptr};
 
 struct Type {
   int64_t id;
@@ -87,6 +90,12 @@ std::optional<Handler> findHandler(std::string_view target) {
   auto found = t.handlers.find(target);
   if (found == t.handlers.end()) return std::nullopt;
   return found->second;
+}
+
+void setLapack(void (*initialize)()) { lapack.store(initialize, std::memory_order_release); }
+
+void initializeLapack() {
+  if (auto* initialize = lapack.load(std::memory_order_acquire)) initialize();
 }
 
 Status registerType(std::string_view name, int64_t& type_id, Deleter deleter) {

@@ -20,6 +20,10 @@ Status registerHandler(std::string_view target, const XLA_FFI_Handler_Bundle& bu
 Status registerUntyped(std::string_view target, void* function);
 std::optional<Handler> findHandler(std::string_view target);
 
+// What tercel_ffi_set_lapack says.
+void setLapack(void (*initialize)());
+void initializeLapack();
+
 using Deleter = void (*)(void* object);
 // An id of 0 asks for one; any other is taken as it is. The deleter may be null.
 Status registerType(std::string_view name, int64_t& type_id, Deleter deleter);

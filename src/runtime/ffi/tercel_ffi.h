@@ -24,6 +24,11 @@ TERCEL_EXPORT const char* tercel_ffi_register_untyped(const char* target, void* 
 TERCEL_EXPORT const char* tercel_ffi_register_type(const char* name, int64_t* type_id,
                                                    const void* type_info);
 
+/* Called before the first call of each custom call whose handler's name begins with lapack_:
+ * jaxlib's crash until it has looked for LAPACK, which takes too long to be done in vain. */
+typedef void (*tercel_ffi_lapack_fn)(void);
+TERCEL_EXPORT void tercel_ffi_set_lapack(tercel_ffi_lapack_fn initialize);
+
 /* Calls a Python function (a borrowed PyObject*) on arrays.
  * types: of the operands, then, after ">", of the results, with spaces between:
  *   "f32[2,3] token > f32[]"
