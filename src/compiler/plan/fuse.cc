@@ -28,6 +28,7 @@ struct Group {
   double weight = 0;
   bool has_heavy = false;      // a dot, convolution, window: evaluated at each element
   bool has_reduce = false;
+  bool adds_product = false;   // a member takes a heavy op's only use, which is to join
   bool is_update = false;      // a dynamic_update_slice in place
   bool alone = false;          // never joined by others (a step of its own)
   std::vector<bool> apart;     // positions that read what it updates: kept out, to update in place
@@ -143,6 +144,7 @@ class Fusion {
     double limit = is_loop ? maxLoopWeight(group.domain.extents) : kMaxClusterWeight;
     if (group.weight + weight > limit) return false;
     if (keptApart(p, in.group) || !mayEvaluateInside(p, in)) return false;
+    if (group.adds_product && addsProduct(o)) return false;
     AccessMap map = mapIn(p, in);
     if (isHeavy(o.kind)) {
       if (group.has_heavy || group.has_reduce || !map.isIdentity(group.domain)) return false;
@@ -156,6 +158,16 @@ class Fusion {
     group.weight += weight;
     own(p, in.group, map);
     return true;
+  }
+
+  // Of a group's products one joins it. Others are better off with what is done to them first, as in
+  // a long sum of products, each of which then adds to the sum before it.
+  bool addsProduct(const Op& o) const {
+    return ir::isElementwise(o.kind) && std::ranges::any_of(o.operands, [&](Value v) {
+      auto made = uses_.positionOf(v);
+      return made && isHeavy(op(*made).kind) && uses_.users(*made).size() == 1 &&
+             !uses_.escapes(*made);
+    });
   }
 
   // A reduction joins where each of its elements is needed once for each row of the domain.
@@ -240,6 +252,7 @@ class Fusion {
 
   void own(uint32_t p, uint32_t g, AccessMap map) {
     group_of_[p] = g;
+    groups_[g].adds_product |= addsProduct(op(p));
     addMember(p, g, std::move(map));
   }
 
