@@ -11,6 +11,7 @@
 #include "compiler/passes/pipeline.h"
 #include "compiler/plan/plan.h"
 #include "compiler/stablehlo/reader.h"
+#include "core/log.h"
 
 namespace tercel::compiler {
 namespace {
@@ -67,14 +68,35 @@ Result<program::Program> compile(std::span<const std::byte> bytes, const Compile
   }
 }
 
+namespace {
+
+// A product and what may follow it: of LLVM and of the passes it runs most of what programs need.
+constexpr std::string_view kFirstProgram = R"(module @first {
+  func @main(%x: f32[24,40], %y: f32[40,24]) -> (f32[24,24]) {
+    %p = dot_general(%x, %y) {lhs_batching_dimensions = [], rhs_batching_dimensions = [],
+        lhs_contracting_dimensions = [1], rhs_contracting_dimensions = [0]} : f32[24,24]
+    %s = sine(%p) : f32[24,24]
+    %e = exponential(%s) : f32[24,24]
+    return %e
+  }
+})";
+
+// What the first compilation of a process would otherwise wait for: code generators, their code in
+// memory, functions that kernels share.
+void warmUp(const std::stop_token& stop) {
+  unsigned cores = std::thread::hardware_concurrency();
+  codegen::prepare(codegen::Target::host(), static_cast<int>(std::clamp(cores, 1u, 4u)));
+  if (stop.stop_requested()) return;
+  Result<program::Program> program = compile(std::as_bytes(std::span(kFirstProgram)), {});
+  if (!program.ok()) TERCEL_LOG(warning, "the first program: ", program.status().message());
+}
+
+}  // namespace
+
 void prepare() {
-  auto work = [] {
-    unsigned cores = std::thread::hardware_concurrency();
-    codegen::prepare(codegen::Target::host(), static_cast<int>(std::clamp(cores, 1u, 4u)));
-  };
   static std::jthread worker = [&] {
     try {
-      return std::jthread(work);
+      return std::jthread(warmUp);
     } catch (const std::system_error&) {  // no thread to be had: nothing is lost but time
       return std::jthread();
     }

@@ -28,7 +28,7 @@ Result<ir::Module> read(std::span<const std::byte> bytes);
 // From a Module as read; runs the pipeline, plans, and generates code.
 Result<program::Program> compileModule(ir::Module module, const CompileOptions& options);
 
-// Makes code generators in the background, once a process: the first compilations need not wait.
+// In the background, once a process, what its first compilation would otherwise wait for.
 void prepare();
 
 }  // namespace tercel::compiler
