@@ -216,3 +216,21 @@ def rounded(x, narrow):
     unit = np.maximum(exponent - 1, lowest) - info.nmant
     near = np.ldexp(np.rint(np.ldexp(x, -unit)), unit)
     return np.where(np.abs(near) > float(info.max), np.copysign(np.inf, x), near)
+
+
+@pytest.mark.parametrize("dtype", SIGNED + UNSIGNED)
+def test_integer_division_where_machines_trap(agree, x64, dtype):
+    """By zero, by -1 of the lowest number, by constants, and behind a guard of the program's own."""
+    info = np.iinfo(dtype)
+    edges = np.array([info.min, info.min + 1, info.max, 0, 1, 2, 7, info.max - 1], dtype)
+    if info.min < 0:
+        edges = np.concatenate([edges, np.array([-1, -2, -7], dtype)])
+    x, y = (v.ravel() for v in np.meshgrid(edges, edges))
+
+    def results(x, y):
+        guarded = jnp.where(y == 0, jnp.ones_like(y), y)
+        divisors = [y, guarded, *(jnp.full_like(y, c) for c in edges)]
+        return [f(x, d) for d in divisors for f in (lax.div, lax.rem)]
+
+    agree(results, x, y)
+    agree(lambda x, y: lax.map(lambda p: results(*p), (x, y)), x, y)  # one by one

@@ -139,6 +139,17 @@ V Builder::number(Type type, double value) {
   return constant(type, numberBits(type.scalar, value));
 }
 
+bool Builder::isNonZero(V v) const {
+  uint64_t bits;
+  if (isConstant(v, &bits)) return bits != 0;
+  const Inst* choice = kernel_.def(v);
+  if (!choice || choice->op != Opcode::select) return false;
+  const Inst* test = kernel_.def(choice->operands[0]);
+  return test && test->op == Opcode::icmp && test->imm == static_cast<int64_t>(Predicate::eq) &&
+         test->operands[0] == choice->operands[2] && isConstant(test->operands[1], &bits) &&
+         bits == 0 && isConstant(choice->operands[1], &bits) && bits != 0;
+}
+
 // Folds integer arithmetic of constants and the identities x+0, x-0, x*1, x*0, x|0, x&-1, x<<0.
 V Builder::fold(const Inst& inst) {
   uint64_t a = 0, b = 0;

@@ -35,6 +35,8 @@ class Builder {
   bool isFromOutside(V v) const {
     return kernel_.blocks[kernel_.values[v.index].block].depth < depth();
   }
+  // Whether it is known that no lane is 0: constants, and `x == 0 ? constant : x`.
+  bool isNonZero(V v) const;
 
   V splat(V scalar, int lanes);
   // v itself where it has `lanes` lanes already.

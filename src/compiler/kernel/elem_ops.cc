@@ -126,19 +126,27 @@ V divideLanes(Builder& b, bool is_signed, V x, V y) {
   return b.rarely(large, divide, std::array{quotient(x, y), x, y});
 }
 
+// What division may trap on: by zero, and by -1 of the lowest number.
+V unsafeDivisor(Builder& b, bool divide, DType in, V x, V y) {
+  V zero = b.compare(Opcode::icmp, Predicate::eq, y, intZero(b, y));
+  if (!isSigned(in)) return zero;
+  Type type = b.type(y);
+  if (!divide)  // the remainder by -1 is that by 1
+    return b.compare(Opcode::icmp, Predicate::ult, b.iadd(y, b.integer(type, 1)),
+                     b.integer(type, 2));
+  V lowest = b.constant(b.type(x), uint64_t{1} << (bitWidth(type.scalar) - 1));
+  V overflow = b.binary(Opcode::and_, b.compare(Opcode::icmp, Predicate::eq, x, lowest),
+                        b.compare(Opcode::icmp, Predicate::eq, y, b.integer(type, -1)));
+  return b.binary(Opcode::or_, zero, overflow);
+}
+
 // Division by zero gives all ones, remainder by zero the dividend, MIN / -1 = MIN, MIN % -1 = 0.
 V emitIntDivide(Builder& b, OpKind kind, DType in, V x, V y) {
   Type type = b.type(b.binary(Opcode::iadd, x, y));
   bool divide = kind == OpKind::divide_;
-  V zero = b.compare(Opcode::icmp, Predicate::eq, y, intZero(b, y));
-  V unsafe = zero;
-  if (isSigned(in)) {
-    V lowest = b.constant(type, uint64_t{1} << (bitWidth(type.scalar) - 1));
-    V overflow = b.binary(Opcode::and_, b.compare(Opcode::icmp, Predicate::eq, x, lowest),
-                          b.compare(Opcode::icmp, Predicate::eq, y, b.integer(b.type(y), -1)));
-    unsafe = b.binary(Opcode::or_, zero, overflow);
-  }
-  V safe = b.select(unsafe, b.integer(type, 1), y);
+  uint64_t bits, minus_one = ~uint64_t{0} >> (64 - bitWidth(type.scalar));
+  bool harmless = b.isConstant(y, &bits) && bits != 0 && !(isSigned(in) && bits == minus_one);
+  V safe = harmless ? y : b.select(unsafeDivisor(b, divide, in, x, y), b.integer(type, 1), y);
   V result;
   if (type.isVector()) {
     result = divideLanes(b, isSigned(in), b.widen(x, type.lanes), b.widen(safe, type.lanes));
@@ -148,6 +156,8 @@ V emitIntDivide(Builder& b, OpKind kind, DType in, V x, V y) {
                              : (divide ? Opcode::udiv : Opcode::urem);
     result = b.binary(op, x, safe);
   }
+  if (b.isNonZero(y)) return result;
+  V zero = b.compare(Opcode::icmp, Predicate::eq, y, intZero(b, y));
   return b.select(zero, divide ? b.integer(type, -1) : x, result);
 }
 
