@@ -43,10 +43,23 @@ Real<B> scaleByPower(Real<B> p, Real<B> shifted, [[maybe_unused]] Real<B> k) {
   }
 }
 
-// Below the first e^x rounds to 0, above the second it is infinite.
+// The same where `tiny` has the lanes whose result is less than the smallest normal number: they
+// are scaled to a count of the smallest subnormal ones, and that count is the result's bits.
+// Multiplication takes microcode, some hundred cycles, for a subnormal result.
+template <class B>
+Real<B> scaleByPower(Real<B> p, Real<B> shifted, Real<B> k, Mask<B> tiny) {
+  using F = Format<B>;
+  constexpr double up = F::kBias - 1 + F::kMantissa;
+  constexpr double unit = INT64_C(1) << F::kMantissa;  // y + unit is rounded to an integer
+  Real<B> y = scaleByPower(p, select(tiny, shifted + up, shifted), select(tiny, k + up, k));
+  return select(tiny, fromBits((y + unit).bits() - F::bitsOf(unit)), y);
+}
+
+// Below the first e^x rounds to 0, below the second it is subnormal, above the third infinite.
 template <class B>
 struct ExpRange {
   static constexpr double kLow = Format<B>::kIsF64 ? -746 : -104;
+  static constexpr double kSubnormal = Format<B>::kIsF64 ? -708.3965 : -87.3366;
   static constexpr double kHigh = Format<B>::kIsF64 ? 710 : 89;
 };
 
@@ -57,16 +70,17 @@ Real<B> expOfReduced(Real<B> r) {
 }
 
 template <class B>
-Real<B> expInRange(Real<B> x) {  // x in ExpRange, or NaN
+Real<B> expInRange(Real<B> x) {  // x in ExpRange, with a normal result, or NaN
   auto [shifted, k, r] = reduceExp(x);
   return scaleByPower(expOfReduced(r), shifted, k);
 }
 
-// For x up to ExpRange. The 0 of a masked logit is chosen: to get it by underflow takes microcode.
+// For x up to ExpRange.
 template <class B>
 Real<B> expFromBelow(Real<B> x) {
-  auto vanishes = x < ExpRange<B>::kLow;
-  return select(vanishes, 0.0, expInRange(select(vanishes, 0.0, x)));
+  x = max(ExpRange<B>::kLow, x);
+  auto [shifted, k, r] = reduceExp(x);
+  return scaleByPower(expOfReduced(r), shifted, k, x < ExpRange<B>::kSubnormal);
 }
 
 template <class B>
