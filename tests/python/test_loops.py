@@ -184,3 +184,16 @@ def test_sorts_and_top_k(agree, rng, dtype):
                      jnp.argsort(v, axis=0, descending=True)), x)
     agree(lambda v: lax.top_k(v, 7), x)
     agree(lambda v: jnp.lexsort((v[0], (v[1] > 1))), x)
+
+
+def test_counters_below_zero(agree):
+    """What an unsigned number makes of them is large."""
+    def run(x):
+        def step(state):
+            i, total = state
+            unsigned = i.astype(jnp.uint32)
+            return i + 1, total + jnp.where(unsigned < 100, 1, 1000) * x
+
+        return lax.while_loop(lambda s: s[0] < 5, step, (jnp.int32(-5), jnp.int32(0)))[1]
+
+    agree(run, np.int32(1))

@@ -114,15 +114,19 @@ std::optional<Range> IntegerRanges::of(const Rewriter& rw, Value v, int depth) c
   if (std::optional<int64_t> number = scalarInteger(rw, v)) return within({*number, *number});
   const Op* op = rw.def(v);
   if (!op || depth == 0) return {};
-  if (op->kind == OpKind::convert_) return of(rw, op->operand(0), depth - 1);
-  if (op->kind != OpKind::add_ && op->kind != OpKind::subtract_) return {};
-  std::optional<Range> a = of(rw, op->operand(0), depth - 1);
-  std::optional<Range> b = a ? of(rw, op->operand(1), depth - 1) : a;
+  std::optional<Range> r = ofOp(rw, *op, depth);
+  if (!r || (isUnsigned(rw.shape(v).dtype) && r->low < 0)) return {};  // it wraps
+  return within(*r);
+}
+
+std::optional<Range> IntegerRanges::ofOp(const Rewriter& rw, const Op& op, int depth) const {
+  if (op.kind == OpKind::convert_) return of(rw, op.operand(0), depth - 1);
+  if (op.kind != OpKind::add_ && op.kind != OpKind::subtract_) return {};
+  std::optional<Range> a = of(rw, op.operand(0), depth - 1);
+  std::optional<Range> b = a ? of(rw, op.operand(1), depth - 1) : a;
   if (!b) return {};
-  Range r = op->kind == OpKind::add_ ? Range{a->low + b->low, a->high + b->high}
-                                     : Range{a->low - b->high, a->high - b->low};
-  if (isUnsigned(rw.shape(v).dtype) && r.low < 0) return {};
-  return within(r);
+  return op.kind == OpKind::add_ ? Range{a->low + b->low, a->high + b->high}
+                                 : Range{a->low - b->high, a->high - b->low};
 }
 
 std::optional<bool> IntegerRanges::decides(const Rewriter& rw, const Op& compare) const {

@@ -25,6 +25,9 @@ class IntegerRanges {
   std::optional<bool> decides(const Rewriter& rw, const ir::Op& compare) const;
 
  private:
+  // Of the numbers before they wrap.
+  std::optional<Range> ofOp(const Rewriter& rw, const ir::Op& op, int depth) const;
+
   std::unordered_map<uint32_t, Range> counters_;  // by value index
 };
 
