@@ -15,11 +15,14 @@ TOLERANCE = {"float64": (1e-12, 1e-9), "complex128": (1e-12, 1e-9), "float32": (
 
 def pytest_configure(config):
     config.addinivalue_line("markers", "native: more work than the evaluator should be given")
+    config.addinivalue_line("markers", "long: for ./dev test --long")
 
 
 def pytest_runtest_setup(item):
     if item.get_closest_marker("native") and os.environ.get("TERCEL_EVAL", "0") not in ("", "0"):
         pytest.skip("more work than the evaluator should be given")
+    if item.get_closest_marker("long") and "TERCEL_LONG" not in os.environ:
+        pytest.skip("./dev test --long")
 
 
 @pytest.fixture(scope="session")
