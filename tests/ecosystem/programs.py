@@ -302,6 +302,94 @@ def e3nn_products():
             e3nn.spherical_harmonics("0e+1o+2e+3o", directions, True).array)
 
 
+def nnx_recurrent_network():
+    import optax
+    from flax import nnx
+
+    class Net(nnx.Module):
+        def __init__(self, rngs):
+            self.embed = nnx.Embed(20, 16, rngs=rngs)
+            self.recur = nnx.RNN(nnx.OptimizedLSTMCell(16, 24, rngs=rngs))
+            self.last = nnx.Linear(24, 20, rngs=rngs)
+
+        def __call__(self, x):
+            return self.last(self.recur(self.embed(x)))
+
+    net = Net(nnx.Rngs(0))
+    optimizer = nnx.Optimizer(net, optax.adamw(1e-2), wrt=nnx.Param)
+    x = jax.random.randint(jax.random.key(0), (8, 15), 0, 20)
+
+    @nnx.jit
+    def step(net, optimizer):
+        loss, gradient = nnx.value_and_grad(
+            lambda net: optax.softmax_cross_entropy_with_integer_labels(
+                net(x[:, :-1]), x[:, 1:]).mean())(net)
+        optimizer.update(net, gradient)
+        return loss
+
+    return jnp.stack([step(net, optimizer) for _ in range(10)])
+
+
+def haiku_norm_and_dropout():
+    import haiku as hk
+    import optax
+
+    def net(x, is_training):
+        x = jax.nn.relu(hk.BatchNorm(True, True, 0.9)(hk.Linear(32, False)(x), is_training))
+        return hk.Linear(4)(hk.dropout(hk.next_rng_key(), 0.3, x) if is_training else x)
+
+    net = hk.transform_with_state(net)
+    x = jax.random.normal(jax.random.key(0), (64, 10))
+    labels = x[:, :4].argmax(-1)
+    parameters, state = net.init(jax.random.key(1), x, True)
+    optimizer = optax.chain(optax.clip_by_global_norm(1.), optax.adam(1e-2))
+
+    def loss(parameters, state, key):
+        logits, state = net.apply(parameters, state, key, x, True)
+        return optax.softmax_cross_entropy_with_integer_labels(logits, labels).mean(), state
+
+    def step(carry, key):
+        parameters, state, moments = carry
+        (value, state), gradient = jax.value_and_grad(loss, has_aux=True)(parameters, state, key)
+        updates, moments = optimizer.update(gradient, moments)
+        return (optax.apply_updates(parameters, updates), state, moments), value
+
+    (parameters, state, _), values = jax.jit(lambda carry, keys: jax.lax.scan(step, carry, keys))(
+        (parameters, state, optimizer.init(parameters)), jax.random.split(jax.random.key(2), 30))
+    return values, net.apply(parameters, state, None, x, False)[0]
+
+
+def jraph_attention():
+    import jraph
+
+    nodes, edges = 60, 300
+    keys = jax.random.split(jax.random.key(0), 5)
+    x = jax.random.normal(keys[0], (nodes, 8))
+    senders, receivers = jax.random.randint(keys[1], (2, edges), 0, nodes)
+
+    def loss(w, a):
+        n = x
+        for _ in range(2):
+            h = n @ w
+            scores = jnp.concatenate([h[senders], h[receivers]], -1) @ a
+            share = jraph.segment_softmax(jax.nn.leaky_relu(scores), receivers, nodes)
+            n = jax.nn.elu(jraph.segment_sum(share[:, None] * h[senders], receivers, nodes))
+        return jnp.sum(n ** 2)
+
+    return jax.jit(jax.value_and_grad(loss, argnums=(0, 1)))(
+        jax.random.normal(keys[2], (8, 8)), jax.random.normal(keys[3], (16,)))
+
+
+def optimistix_implicit_gradient():
+    import optimistix as optx
+
+    def root(a):
+        return optx.root_find(lambda y, a: jnp.tanh(a @ y) + 0.5 * y - 1, optx.Newton(1e-6, 1e-6),
+                              jnp.zeros(5), args=a).value.sum()
+
+    return jax.jit(jax.value_and_grad(root))(0.3 * jax.random.normal(jax.random.key(0), (5, 5)))
+
+
 def optax_optimizers():
     import optax
 

@@ -138,3 +138,57 @@ def test_costs_and_memory_of_a_program():
     compiled = jax.jit(lambda a, b: a @ b).lower(jnp.ones((8, 16)), jnp.ones((16, 4))).compile()
     assert compiled.memory_analysis().argument_size_in_bytes == (8 * 16 + 16 * 4) * 4
     compiled.cost_analysis()
+
+
+def test_mutable_arrays():
+    start = jnp.arange(4.0)
+    ref = jax.new_ref(start)
+    before = ref[...]
+
+    @jax.jit
+    def add(ref, x):
+        ref[...] += x
+        ref[1] = 9.0
+
+    add(ref, jnp.ones(4))
+    add(ref, jnp.ones(4))
+    assert ref[...].tolist() == [2, 9, 4, 5]
+    assert start.tolist() == before.tolist() == [0, 1, 2, 3]
+
+    @jax.jit
+    def count(counts, places):
+        def one(i, _):
+            counts[places[i]] += 1
+        jax.lax.fori_loop(0, len(places), one, None)
+
+    counts = jax.new_ref(jnp.zeros(3, jnp.int32))
+    for _ in range(2):
+        count(counts, jnp.array([0, 2, 2, 2]))
+    assert counts[...].tolist() == [2, 0, 6]
+
+
+def test_mutable_arrays_that_swap_and_branch():
+    @jax.jit
+    def run(a, b, swap):
+        def exchange():
+            a[...], b[...] = b[...], a[...]
+        jax.lax.cond(swap, exchange, lambda: a.__setitem__(0, 5.0))
+
+    a, b = jax.new_ref(jnp.ones(3)), jax.new_ref(jnp.zeros(3))
+    run(a, b, True)
+    run(a, b, False)
+    assert a[...].tolist() == [5, 0, 0] and b[...].tolist() == [1, 1, 1]
+
+
+def test_donated_buffers_that_change_places():
+    swap = jax.jit(lambda a, b: (b, a + 1), donate_argnums=(0, 1))
+    a, b = jnp.zeros(1000), jnp.ones(1000)
+    for _ in range(5):
+        a, b = swap(a, b)
+    assert a[7] == 3 and b[7] == 3
+    turn = jax.jit(lambda x: (x[::-1], jnp.roll(x, 3)), donate_argnums=0)
+    x = jnp.arange(6.0)
+    part, host = x[2:4], np.asarray(x)
+    back, rolled = turn(x)
+    assert back.tolist() == [5, 4, 3, 2, 1, 0] and rolled.tolist() == [3, 4, 5, 0, 1, 2]
+    assert part.tolist() == [2, 3] and host.tolist() == [0, 1, 2, 3, 4, 5]
