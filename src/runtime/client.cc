@@ -5,6 +5,7 @@
 #include "core/log.h"
 #include "runtime/engine/host.h"
 #include "runtime/engine/thread_pool.h"
+#include "runtime/kernels/kept_memory.h"
 #include "runtime/strided_copy.h"
 
 namespace tercel::runtime {
@@ -13,6 +14,8 @@ namespace {
 // What XLA's and other consumers of zero-copied memory expect too.
 constexpr uintptr_t kZeroCopyAlign = 64;
 constexpr uintptr_t kViewAlign = 16;  // of the largest element
+// Of working memory: whoever calls Python functions has other uses for what a large sort needed.
+constexpr size_t kKeptBlock = size_t{4} << 20;
 
 bool isAliasable(const HostArray& array, std::span<const int64_t> byte_strides) {
   bool allowed = array.semantics == HostSemantics::immutable_zero_copy ||
@@ -27,6 +30,7 @@ Client::Client(const Options& options) : options_(options) {}
 Client::~Client() = default;
 
 Result<std::unique_ptr<Client>> Client::create(const Options& options) try {
+  kernels::keepBlocksUpTo(kKeptBlock);
   std::unique_ptr<Client> client(new Client(options));
   client->pool_ = std::make_unique<engine::ThreadPool>(engine::threadsFor(options.num_threads));
   for (int id = 0; id < options.num_devices; ++id) {

@@ -6,6 +6,7 @@
 #include "program/file_header.h"
 #include "program/file_io.h"
 #include "runtime/engine/mapped_file.h"
+#include "runtime/kernels/kept_memory.h"
 
 namespace tercel::engine {
 namespace {
@@ -86,6 +87,7 @@ Instance::~Instance() {
       std::free(memory);
     }
   }
+  kernels::releaseKeptMemory();
 }
 
 Result<std::unique_ptr<Instance>> Instance::create(std::shared_ptr<const LoadedArtifact> artifact,

@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <cstring>
 #include <exception>
+#include <map>
 #include <memory>
 #include <new>
 #include <string>
@@ -68,20 +69,18 @@ class CustomCallHook final : public engine::CustomCallHandler {
   explicit CustomCallHook(const tercel_instance_options& options) : options_(options) {}
 
   Status call(const engine::CustomCall& call) override {
-    const std::string target(call.target), configuration(call.configuration);
-    const std::vector<tercel_value_info> operands = infos(call.signature->operands);
-    const std::vector<tercel_value_info> results = infos(call.signature->results);
+    const Site& site = siteOf(call);
     tercel_custom_call plain = {sizeof(plain),
-                                target.c_str(),
-                                configuration.c_str(),
+                                site.target.c_str(),
+                                site.configuration.c_str(),
                                 call.operands.size(),
                                 call.operands.data(),
                                 call.operand_bytes.data(),
                                 call.results.size(),
                                 call.results.data(),
                                 call.result_bytes.data(),
-                                operands.data(),
-                                results.data()};
+                                site.operands.data(),
+                                site.results.data()};
     int code = options_.custom_call(options_.custom_call_data, &plain);
     if (code == TERCEL_OK) return Status();
     if (code < 0 || code > static_cast<int>(Code::unauthenticated)) code = TERCEL_UNKNOWN;
@@ -89,6 +88,20 @@ class CustomCallHook final : public engine::CustomCallHandler {
   }
 
  private:
+  // What all calls of one step tell the host.
+  struct Site {
+    std::string target, configuration;
+    std::vector<tercel_value_info> operands, results;
+  };
+
+  const Site& siteOf(const engine::CustomCall& call) {
+    const auto known = sites_.find(call.site);
+    if (known != sites_.end()) return known->second;
+    Site site{std::string(call.target), std::string(call.configuration),
+              infos(call.signature->operands), infos(call.signature->results)};
+    return sites_.emplace(call.site, std::move(site)).first->second;
+  }
+
   static std::vector<tercel_value_info> infos(const std::vector<program::CallValue>& values) {
     std::vector<tercel_value_info> infos;
     for (const program::CallValue& value : values) infos.push_back(valueInfo("", value.shape));
@@ -96,6 +109,7 @@ class CustomCallHook final : public engine::CustomCallHandler {
   }
 
   const tercel_instance_options options_;
+  std::map<const void*, Site> sites_;
 };
 
 void runOnHost(void* instance, int64_t tasks, int64_t grain, tercel::kernels::TaskFn fn,

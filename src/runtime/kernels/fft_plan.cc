@@ -5,7 +5,7 @@
 #include <numbers>
 #include <type_traits>
 
-#include "runtime/kernels/fft_workspace.h"
+#include "runtime/kernels/kept_memory.h"
 
 namespace tercel::kernels::fft {
 namespace {
@@ -169,7 +169,7 @@ void LanePlan<T>::makeConvolution() {
   T* data = &made.filter[0].re;
   job.from = {.data = data, .offset = {}, .stride = 2, .points = made.m};
   job.to = job.from;
-  Workspace scratch;
+  KeptMemory scratch;
   kernels.run(job, scratch.take<T>(scratchNumbers(inner_->tables())));
   points_.push_back(std::move(made.chirp));
   tables_.chirp = points_.back().data();

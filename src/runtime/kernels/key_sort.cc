@@ -3,11 +3,11 @@
 #include <algorithm>
 #include <array>
 #include <atomic>
-#include <cstdlib>
 #include <cstring>
 #include <limits>
-#include <memory>
 #include <utility>
+
+#include "runtime/kernels/kept_memory.h"
 
 namespace tercel::kernels {
 namespace {
@@ -142,10 +142,6 @@ Item* radixSort(Item* items, Item* other, int64_t n, size_t key_bytes) {
   return items;
 }
 
-struct Free {
-  void operator()(void* data) const { std::free(data); }
-};
-
 // What the rows of one group of tasks share.
 template <class Item>
 class RowSorter {
@@ -155,8 +151,8 @@ class RowSorter {
     for (int64_t bytes : sort.element_bytes) widest = std::max(widest, static_cast<size_t>(bytes));
     selects_ = keys.size() == 1 && sort.kept > 0 && sort.kept <= sort.length / kSelect;
     size_t items = selects_ ? kept : 2 * static_cast<size_t>(sort.length);
-    items_.reset(static_cast<Item*>(std::malloc(std::max<size_t>(1, items) * sizeof(Item))));
-    row_.reset(static_cast<std::byte*>(std::malloc(std::max<size_t>(1, kept * widest))));
+    items_ = items_memory_.tryTake<Item>(static_cast<int64_t>(items));
+    row_ = row_memory_.tryTake<std::byte>(static_cast<int64_t>(kept * widest));
   }
   bool ok() const { return items_ && row_; }
 
@@ -195,7 +191,7 @@ class RowSorter {
 
   // The least significant key first: each stable sort keeps the order that those before it made.
   const Item* sortKeys(int64_t first) {
-    Item* items = items_.get();
+    Item* items = items_;
     Item* other = items + sort_.length;
     for (int64_t i = 0; i < sort_.length; ++i) items[i] = Item::at(i);
     for (size_t k = keys_.size(); k-- > 0;) {
@@ -214,9 +210,9 @@ class RowSorter {
 
   const Item* select(int64_t first) {
     visitKeys(0, first, [&](const auto& keys) {
-      selectFirst(keys, items_.get(), sort_.kept, sort_.length);
+      selectFirst(keys, items_, sort_.kept, sort_.length);
     });
-    return items_.get();
+    return items_;
   }
 
   template <class F>
@@ -239,7 +235,7 @@ class RowSorter {
   template <class T>
   void store(size_t i, int64_t first, const Item* order) {
     const std::byte* from = operand(i, first);
-    auto* row = reinterpret_cast<T*>(row_.get());
+    auto* row = reinterpret_cast<T*>(row_);
     const int64_t stride = sort_.inner * static_cast<int64_t>(sizeof(T));
     for (int64_t k = 0; k < sort_.kept; ++k) {
       row[k] = load<T>(from + order[k].place() * stride);
@@ -251,8 +247,9 @@ class RowSorter {
   const Sort& sort_;
   std::span<const SortKey> keys_;
   bool selects_;
-  std::unique_ptr<Item, Free> items_;
-  std::unique_ptr<std::byte, Free> row_;
+  KeptMemory items_memory_, row_memory_;
+  Item* items_;
+  std::byte* row_;
 };
 
 // Whether storing one result may overwrite what another one still needs.

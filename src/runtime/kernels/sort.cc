@@ -2,11 +2,10 @@
 
 #include <algorithm>
 #include <atomic>
-#include <cstdlib>
 #include <cstring>
 #include <limits>
-#include <memory>
-#include <new>
+
+#include "runtime/kernels/kept_memory.h"
 
 namespace tercel::kernels {
 namespace {
@@ -17,16 +16,6 @@ constexpr int64_t kShortBlock = 16;
 constexpr int64_t kLongBlock = 4096;
 constexpr int64_t kManyRows = 16;   // from here on rows are the tasks
 constexpr int64_t kRowTask = 2048;  // elements that make a task worth its start
-
-struct Free {
-  void operator()(void* data) const { std::free(data); }
-};
-using Memory = std::unique_ptr<std::byte, Free>;
-
-Memory allocate(int64_t bytes) {
-  bytes = (std::max<int64_t>(bytes, 1) + 63) / 64 * 64;
-  return Memory(static_cast<std::byte*>(std::aligned_alloc(64, static_cast<size_t>(bytes))));
-}
 
 // One row's elements, and the comparator on them; one for each concurrent user.
 class Row {
@@ -156,12 +145,12 @@ class Worker {
  public:
   Worker(const Sort& sort, bool gathered) : sort_(sort), gathered_(gathered) {
     size_t n = sort.element_bytes.size();
-    order_ = allocate(2 * sort.length * static_cast<int64_t>(sizeof(Index)));
-    scratch_ = allocate(sort.scratch_bytes);
-    params_ = allocate(static_cast<int64_t>(n * sizeof(void*)));
+    order_ = memory_[0].tryTake<Index>(2 * sort.length);
+    scratch_ = memory_[1].tryTake<std::byte>(sort.scratch_bytes);
+    params_ = memory_[2].tryTake<void*>(static_cast<int64_t>(n));
     int64_t row_bytes = 0;
     for (int64_t bytes : sort.element_bytes) row_bytes += rowBytes(bytes);
-    if (gathered) rows_ = allocate(row_bytes);
+    if (gathered) rows_ = memory_[3].tryTake<std::byte>(row_bytes);
     ok_ = order_ && scratch_ && params_ && (rows_ || !gathered);
   }
   bool ok() const { return ok_; }
@@ -170,12 +159,12 @@ class Worker {
   bool run(int64_t row, const Parallel& parallel) {
     int64_t first = row / sort_.inner * sort_.length * sort_.inner + row % sort_.inner;
     bind(first);
-    Index* items = order();
+    Index* items = order_;
     for (int64_t i = 0; i < sort_.length; ++i) items[i] = static_cast<Index>(i);
     if (sort_.length > kLongBlock) {
       if (!sortInTasks(parallel)) return false;
     } else {
-      sortSerially(Row(sort_, params(), scratch_.get()), items, items + sort_.length, sort_.length);
+      sortSerially(Row(sort_, params_, scratch_), items, items + sort_.length, sort_.length);
     }
     for (size_t i = 0; i < sort_.element_bytes.size(); ++i) store(i, first);
     return true;
@@ -185,20 +174,18 @@ class Worker {
   int64_t rowBytes(int64_t element_bytes) const {
     return (sort_.length * element_bytes + 63) / 64 * 64;
   }
-  Index* order() { return reinterpret_cast<Index*>(order_.get()); }
-  void** params() { return reinterpret_cast<void**>(params_.get()); }
 
   void bind(int64_t first) {
-    std::byte* gathered = rows_.get();
+    std::byte* gathered = rows_;
     for (size_t i = 0; i < sort_.element_bytes.size(); ++i) {
       int64_t bytes = sort_.element_bytes[i];
       auto* from = static_cast<std::byte*>(sort_.operands[i]) + first * bytes;
-      params()[i] = from;
+      params_[i] = from;
       if (!gathered_) continue;
       visitElement(bytes, [&]<class Element>() {
         gather<Element>(from, gathered, sort_.length, sort_.inner);
       });
-      params()[i] = gathered;
+      params_[i] = gathered;
       gathered += rowBytes(bytes);
     }
   }
@@ -207,7 +194,7 @@ class Worker {
     int64_t bytes = sort_.element_bytes[i];
     auto* to = static_cast<std::byte*>(sort_.results[i]) + first * bytes;
     visitElement(bytes, [&]<class Element>() {
-      permute<Element>(static_cast<std::byte*>(params()[i]), to, order(), sort_.length,
+      permute<Element>(static_cast<std::byte*>(params_[i]), to, order_, sort_.length,
                        sort_.inner);
     });
   }
@@ -217,17 +204,18 @@ class Worker {
   bool inTasks(const Parallel& parallel, int64_t tasks, F&& f) {
     std::atomic<bool> failed{false};
     parallel.forEach(tasks, 1, [&](int64_t begin, int64_t end) {
-      Memory scratch = allocate(sort_.scratch_bytes);
+      KeptMemory memory;
+      void* scratch = memory.tryTake<std::byte>(sort_.scratch_bytes);
       if (!scratch) return failed.store(true, std::memory_order_relaxed);
-      f(Row(sort_, params(), scratch.get()), begin, end);
+      f(Row(sort_, params_, scratch), begin, end);
     });
     return !failed.load(std::memory_order_relaxed);
   }
 
   bool sortInTasks(const Parallel& parallel) {
     int64_t n = sort_.length;
-    Index* from = order();
-    Index* to = order() + n;
+    Index* from = order_;
+    Index* to = order_ + n;
     bool ok =
         inTasks(parallel, (n + kLongBlock - 1) / kLongBlock,
                 [=](const Row& row, int64_t begin, int64_t end) {
@@ -241,14 +229,18 @@ class Worker {
         mergePairs(row, from, to, n, width, begin, end);
       });
     }
-    if (ok && from != order()) std::copy(from, from + n, order());
+    if (ok && from != order_) std::copy(from, from + n, order_);
     return ok;
   }
 
   const Sort& sort_;
   const bool gathered_;
   bool ok_ = false;
-  Memory order_, scratch_, params_, rows_;
+  KeptMemory memory_[4];
+  Index* order_ = nullptr;
+  std::byte* scratch_ = nullptr;
+  void** params_ = nullptr;
+  std::byte* rows_ = nullptr;
 };
 
 template <class Index>

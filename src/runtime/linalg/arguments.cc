@@ -44,8 +44,7 @@ Arguments::Arguments(const Call& call, size_t operands, size_t results, size_t m
   cols_ = dims[dims.size() - 1];
 }
 
-void Arguments::require(bool condition, std::string_view what) {
-  if (condition || !status_.ok()) return;
+void Arguments::refuse(std::string_view what) {
   status_ = invalidArgument("a program calls it with ", what, ": ", toString(*call_.signature), ' ',
                             call_.attributes);
 }
@@ -59,7 +58,7 @@ void Arguments::check(bool is_operand, size_t i, DType dtype, Sizes sizes) {
                     dims.size() == batch_dims_.size() + sizes.size() &&
                     std::ranges::equal(dims.first(batch_dims_.size()), batch_dims_) &&
                     std::ranges::equal(dims.subspan(batch_dims_.size()), sizes);
-  require(same, cat(is_operand ? "operand " : "result ", i, " of another type"));
+  require(same, is_operand ? "operand " : "result ", i, " of another type");
 }
 
 Index Arguments::operandSize(size_t i, size_t dim) const {
@@ -85,14 +84,14 @@ int64_t Arguments::number(std::string_view name) {
       text && !text->empty() &&
       std::from_chars(text->data(), text->data() + text->size(), number).ptr ==
           text->data() + text->size();
-  require(is_number, cat("no number for ", name));
+  require(is_number, "no number for ", name);
   return number;
 }
 
 char Arguments::letter(std::string_view name, std::string_view allowed) {
   const int64_t code = number(name);
   const char letter = static_cast<char>(code);
-  require(code == letter && allowed.find(letter) != allowed.npos, cat("another ", name));
+  require(code == letter && allowed.find(letter) != allowed.npos, "another ", name);
   return letter;
 }
 

@@ -54,7 +54,10 @@ class Arguments {
   // A letter of `allowed`, kept as its code.
   char letter(std::string_view name, std::string_view allowed);
   int64_t number(std::string_view name);
-  void require(bool condition, std::string_view what);
+  template <class... Words>
+  void require(bool condition, const Words&... what) {
+    if (!condition && status_.ok()) refuse(cat(what...));
+  }
 
   const Status& status() const { return status_; }
   // After status(): an operand's content as a result's first.
@@ -76,6 +79,7 @@ class Arguments {
     if (sizes.size() > 1) values.cols = sizes.begin()[1];
     return values;
   }
+  void refuse(std::string_view what);
   void check(bool is_operand, size_t i, DType dtype, Sizes sizes);
 
   const Call& call_;

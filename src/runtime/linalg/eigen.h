@@ -1,10 +1,29 @@
-// Eigen, as all of this folder sees it: its parts under the MPL2 alone, and never an abort.
+// Eigen, as all of this folder sees it: its parts under the MPL2 alone, never an abort, and memory
+// that the thread keeps.
 #pragma once
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <complex>
+#include <cstdlib>
+#include <cstring>
+#include <functional>
+#include <limits>
+#ifdef __SSE2__
+#include <immintrin.h>
+#endif
+
 #include "core/status.h"
+#include "runtime/kernels/kept_memory.h"
 
 #define EIGEN_MPL2_ONLY
 #define EIGEN_NO_IO
 #define EIGEN_DONT_PARALLELIZE
+// Eigen calls malloc() and free() by these names and has no other door. What it includes that has
+// such functions is included above.
+#define EIGEN_MALLOC_ALREADY_ALIGNED 1
+#define malloc(bytes) ::tercel::kernels::takeMemory(bytes)
+#define free(memory) ::tercel::kernels::giveMemory(memory)
 #ifdef __SANITIZE_ADDRESS__
 #define eigen_assert(condition) TERCEL_CHECK(condition, "an assertion of Eigen's")
 #else
@@ -15,6 +34,8 @@
 #pragma GCC diagnostic ignored "-Wclass-memaccess"
 #include <Eigen/Core>
 #pragma GCC diagnostic pop
+#undef malloc
+#undef free
 
 // Of complex numbers, x /= r divides by a complex one, which overflows early: x = x / r does not.
 namespace tercel::linalg {
