@@ -9,6 +9,7 @@
 #include "aot/linker.h"
 #include "compiler/codegen/library_code.h"
 #include "program/format.h"
+#include "runtime/engine/debug_print.h"
 #include "runtime/engine/mapped_file.h"
 #include "runtime/linalg/functions.h"
 
@@ -75,9 +76,41 @@ class Draft {
   fs::path folder_, draft_;
 };
 
+// Each kernel's object has headers and tables that are longer than its code: one object has them
+// once.
+Status joinKernels(program::Program& code, const std::string& linker_folder, const Draft& draft) {
+  if (code.objects.size() < 2) return Status();
+  std::vector<std::string> paths;
+  for (const std::vector<std::byte>& object : code.objects) {
+    const std::string file = cat("kernel", paths.size(), ".o");
+    TERCEL_TRY(draft.write(file, object));
+    paths.push_back(draft.path(file));
+  }
+  const std::string joined = draft.path("kernels.o");
+  TERCEL_TRY(joinObjects(paths, linker_folder, joined));
+  TERCEL_ASSIGN(const program::HeldBytes file, engine::mapFile(joined));
+  code.objects = {{file.bytes.begin(), file.bytes.end()}};
+  for (program::Kernel& kernel : code.kernels) kernel.object = 0;
+  return Status();
+}
+
+// A library is compiled already: what it was compiled from stays behind.
+Status packProcedures(program::Artifact& artifact, const std::string& linker_folder,
+                      const Draft& draft) {
+  for (program::Procedure& procedure : artifact.procedures) {
+    procedure.module.clear();
+    for (std::vector<std::byte>& file : procedure.codes) {
+      TERCEL_ASSIGN(program::Program code, program::deserialize(file));
+      TERCEL_TRY(joinKernels(code, linker_folder, draft));
+      file = program::serialize(code);
+    }
+  }
+  return Status();
+}
+
 // The parts of the engine that its steps need, as runtime/library/embedded.h calls them.
 Result<std::vector<std::string>> partsOf(const program::Artifact& artifact) {
-  bool fft = false, sort = false;
+  bool fft = false, sort = false, debug_print = false;
   std::set<std::string> functions;
   for (const program::Procedure& procedure : artifact.procedures) {
     for (const std::vector<std::byte>& file : procedure.codes) {
@@ -86,8 +119,9 @@ Result<std::vector<std::string>> partsOf(const program::Artifact& artifact) {
         for (const program::Step& step : sequence) {
           fft |= step.kind == program::StepKind::fft;
           sort |= step.kind == program::StepKind::sort;
-          const bool calls = step.kind == program::StepKind::custom_call;
-          if (calls && linalg::find(step.name)) functions.insert(step.name);
+          if (step.kind != program::StepKind::custom_call) continue;
+          debug_print |= step.name == engine::kDebugPrint;
+          if (linalg::find(step.name)) functions.insert(step.name);
         }
       }
     }
@@ -95,6 +129,7 @@ Result<std::vector<std::string>> partsOf(const program::Artifact& artifact) {
   std::vector<std::string> parts(functions.begin(), functions.end());
   if (fft) parts.push_back("fft");
   if (sort) parts.push_back("sort");
+  if (debug_print) parts.push_back("debug_print");
   return parts;
 }
 
@@ -144,8 +179,7 @@ Status saveChecked(program::Artifact artifact, const std::string& folder,
     TERCEL_TRY(draft.write(weights, artifact.data.bytes));
     files.insert(files.begin(), weights);
   }
-  // A library is compiled already: what it was compiled from stays behind.
-  for (program::Procedure& procedure : artifact.procedures) procedure.module.clear();
+  TERCEL_TRY(packProcedures(artifact, options.runtime_folder, draft));
   TERCEL_ASSIGN(const std::vector<std::string> parts, partsOf(artifact));
   TERCEL_ASSIGN(codegen::ObjectCode object, libraryObject(artifact, weights, parts));
   const std::string object_path = draft.path(name + ".o");

@@ -85,4 +85,12 @@ Status linkShared(const std::vector<std::string>& objects, const std::string& na
   return status;
 }
 
+Status joinObjects(const std::vector<std::string>& objects, const std::string& linker_folder,
+                   const std::string& output) {
+  std::vector<std::string> words = {linker_folder + "/tercel-ld", "-r", "--discard-all", "-o",
+                                    output};
+  words.insert(words.end(), objects.begin(), objects.end());
+  return runProgram(words);
+}
+
 }  // namespace tercel::aot

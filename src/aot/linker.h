@@ -11,4 +11,8 @@ namespace tercel::aot {
 Status linkShared(const std::vector<std::string>& objects, const std::string& name,
                   const std::string& linker_folder, const std::string& output);
 
+// One relocatable object of several.
+Status joinObjects(const std::vector<std::string>& objects, const std::string& linker_folder,
+                   const std::string& output);
+
 }  // namespace tercel::aot

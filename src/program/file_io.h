@@ -88,7 +88,7 @@ class Reader {
     uint64_t count = 0;
     number(count);
     if (count > in_.size() / least) return fail();
-    items.resize(count);
+    items = Container(count);  // less code than resize(), for each type that there is
     for (auto& item : items) {
       if (failed_) return;
       each(item);

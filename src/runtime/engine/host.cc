@@ -7,6 +7,7 @@
 #include <cstdio>
 #include <cstdlib>
 #include <string>
+#include <utility>
 #include <vector>
 
 namespace tercel::engine {
@@ -81,9 +82,13 @@ double cpuQuota() {
 bool cpuSupports(std::string_view feature) {
 #if defined(__x86_64__)
   __builtin_cpu_init();
-#define CPU_FEATURE(name) \
-  if (feature == name) return __builtin_cpu_supports(name) != 0;
+  const std::pair<const char*, bool> known[] = {
+#define CPU_FEATURE(name) {name, __builtin_cpu_supports(name) != 0},
 #include "runtime/engine/cpu_features.def"
+  };
+  for (const auto& [name, is_there] : known) {
+    if (feature == name) return is_there;
+  }
 #endif
   return true;
 }

@@ -33,6 +33,10 @@ Status runInGroups(const Op& op, const Invocation& invocation, int64_t scratch_b
   return failed.load(std::memory_order_relaxed) ? noScratch(scratch_bytes) : Status();
 }
 
+Status inCall(const program::Step& step, const Status& status) {
+  return status.ok() ? Status() : status.within(cat("custom call ", step.name));
+}
+
 void copyBytes(const Invocation& invocation, const void* from, void* to, int64_t bytes) {
   const auto* source = static_cast<const std::byte*>(from);
   auto* target = static_cast<std::byte*>(to);
@@ -295,15 +299,15 @@ Status LoadedProgram::runCustomCall(const Op& op, const Invocation& invocation,
   const program::Step& step = *site.step;
   CustomCallHandler* handler = invocation.custom_calls;
   const bool is_own = site.own && !(handler && handler->replaces(step.name));
-  const bool is_print = step.name == kDebugPrint;
-  if (!is_own && !handler && !is_print) {
+  const bool prints = step.name == kDebugPrint && parts().debug_print;
+  if (!is_own && !handler && !prints) {
     return unimplemented("nothing here can run the custom call ", step.name);
   }
   const size_t operands = site.signature.operands.size(), results = site.signature.results.size();
   if (is_own) {
     const linalg::Call own{step.text, &site.signature, {params, operands},
                            {params + operands, results}, invocation.parallel};
-    return site.own(own).within(cat("custom call ", step.name));
+    return inCall(step, site.own(own));
   }
   CustomCall call;
   call.target = step.name;
@@ -317,10 +321,10 @@ Status LoadedProgram::runCustomCall(const Op& op, const Invocation& invocation,
   call.run = &invocation.info;
   call.pool = invocation.pool;
   call.may_block = invocation.may_block;
-  if (!handler) return debugPrint(call);
+  if (!handler) return parts().debug_print(call);
   const Status status = handler->call(call);
-  if (is_print && status.code() == Code::unimplemented) return debugPrint(call);
-  return status.within(cat("custom call ", step.name));
+  if (prints && status.code() == Code::unimplemented) return parts().debug_print(call);
+  return inCall(step, status);
 }
 
 }  // namespace tercel::engine

@@ -2,6 +2,7 @@
 // that tercel.aot saves links runtime/library/parts.cc and what its own program uses.
 #pragma once
 #include "program/program.h"
+#include "runtime/engine/debug_print.h"
 #include "runtime/kernels/fft.h"
 #include "runtime/kernels/key_sort.h"
 #include "runtime/kernels/sort.h"
@@ -14,6 +15,7 @@ struct Parts {
   decltype(&kernels::sort) sort = nullptr;
   decltype(&kernels::keySort) key_sort = nullptr;
   decltype(&linalg::find) find_linalg = nullptr;
+  decltype(&debugPrint) debug_print = nullptr;
 };
 
 const Parts& parts();

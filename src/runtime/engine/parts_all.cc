@@ -3,7 +3,8 @@
 namespace tercel::engine {
 
 const Parts& parts() {
-  static constexpr Parts kAll = {kernels::Fft::make, kernels::sort, kernels::keySort, linalg::find};
+  static constexpr Parts kAll = {kernels::Fft::make, kernels::sort, kernels::keySort, linalg::find,
+                                 debugPrint};
   return kAll;
 }
 

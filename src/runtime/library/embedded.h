@@ -17,6 +17,7 @@ typedef struct tercel_embedded {
 
 TERCEL_EXPORT void tercel_part_fft(void);
 TERCEL_EXPORT void tercel_part_sort(void);
+TERCEL_EXPORT void tercel_part_debug_print(void);
 /* and tercel_part_<target> for each target of runtime/linalg/functions.def. */
 
 /* Loads the program where it is not: `options` are looked at only then. It stays the library's. */

@@ -20,3 +20,7 @@ void tercel_part_sort(void) {
   tercel::engine::chosenParts().sort = tercel::kernels::sort;
   tercel::engine::chosenParts().key_sort = tercel::kernels::keySort;
 }
+
+void tercel_part_debug_print(void) {
+  tercel::engine::chosenParts().debug_print = tercel::engine::debugPrint;
+}
