@@ -94,7 +94,7 @@ void shareStoredGlobals(const program::Procedure& procedure, ir::Module& module)
 // A Program file for each target.
 Result<std::vector<std::vector<std::byte>>> compileProcedure(
     const program::Artifact& artifact, const program::Procedure& procedure,
-    const std::vector<std::string>& targets) {
+    const std::vector<std::string>& targets, int optimization_level) {
   TERCEL_ASSIGN(ir::Module module, readModule(procedure));
   TERCEL_TRY(checkMain(artifact, procedure, module));
   shareStoredGlobals(procedure, module);
@@ -102,6 +102,7 @@ Result<std::vector<std::vector<std::byte>>> compileProcedure(
   for (const std::string& target : targets) {
     compiler::CompileOptions options;
     options.target = target;
+    options.optimization_level = optimization_level;
     options.can_call = canLeavePython;
     TERCEL_ASSIGN(program::Program code, compiler::compileModule(module, options));
     codes.push_back(program::serialize(code));
@@ -161,17 +162,30 @@ Status ArtifactBuilder::addProcedure(program::Procedure procedure, bool is_named
   if (!module.ok()) return module.status().within(place);
   if (!is_named) nameValues(*module, procedure);
   TERCEL_TRY(checkMain(artifact_, procedure, *module).within(place));
-  procedure.codes.resize(artifact_.targets.size());
+  dropCode();
   artifact_.procedures.push_back(std::move(procedure));
   return Status();
 }
 
-Status ArtifactBuilder::compile(std::string_view targets) {
+void ArtifactBuilder::dropCode() {
   artifact_.targets.clear();
   for (program::Procedure& procedure : artifact_.procedures) procedure.codes.clear();
+}
+
+Status ArtifactBuilder::setOptimizationLevel(int level) {
+  if (level < 0 || level > 3) {
+    return invalidArgument("the optimization level is to be 0, 1, 2 or 3, not ", level);
+  }
+  dropCode();
+  optimization_level_ = level;
+  return Status();
+}
+
+Status ArtifactBuilder::compile(std::string_view targets) {
+  dropCode();
   TERCEL_ASSIGN(const std::vector<std::string> list, targetList(targets));
   for (program::Procedure& procedure : artifact_.procedures) {
-    auto codes = compileProcedure(artifact_, procedure, list);
+    auto codes = compileProcedure(artifact_, procedure, list, optimization_level_);
     if (!codes.ok()) return codes.status().within(cat("procedure ", procedure.name));
     procedure.codes = std::move(*codes);
   }

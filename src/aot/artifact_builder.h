@@ -24,6 +24,8 @@ class ArtifactBuilder {
   // names an op or custom call that needs Python.
   // Where it `is_named` is false, its arguments and results are taken from main.
   Status addProcedure(program::Procedure procedure, bool is_named);
+  // 0 to 3, for compile(); 2 where it was not called. Code from before is dropped.
+  Status setOptimizationLevel(int level);
   // `targets`: "native" or CPU levels with commas between them; the most demanding comes first in
   // the artifact. Code from before is dropped.
   Status compile(std::string_view targets);
@@ -32,8 +34,11 @@ class ArtifactBuilder {
   Result<program::Artifact> finish() const;
 
  private:
+  void dropCode();
+
   program::Artifact artifact_;
   std::vector<std::byte> data_;
+  int optimization_level_ = 2;
 };
 
 }  // namespace tercel::aot

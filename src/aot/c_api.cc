@@ -131,6 +131,10 @@ int tercel_artifact_add_procedure(tercel_artifact* artifact, const tercel_proced
   });
 }
 
+int tercel_artifact_set_optimization_level(tercel_artifact* artifact, int32_t level) {
+  return guarded([&] { return artifact->builder.setOptimizationLevel(level); });
+}
+
 int tercel_artifact_compile(tercel_artifact* artifact, const char* targets) {
   return guarded([&] { return artifact->builder.compile(textOf(targets)); });
 }

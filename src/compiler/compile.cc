@@ -25,6 +25,7 @@ Result<program::Program> compileChecked(ir::Module module, const CompileOptions&
   TERCEL_TRY(ir::verify(module));  // what was read may be used wrongly
   passes::PipelineOptions pipeline;
   pipeline.verify = options.verify;
+  pipeline.level = options.optimization_level;
   if (options.dump)
     pipeline.dump = [&](std::string_view pass, const ir::Module& m) {
       dumpModule(options, pass, m);

@@ -14,6 +14,7 @@ struct CompileOptions {
   bool verify = false;
   // Whether the runtime can run custom calls to a target; empty: any is taken on trust.
   std::function<bool(std::string_view target)> can_call;
+  int optimization_level = 2;  // 0 to 3: passes::PipelineOptions::level
   std::string target = "native";  // or a CPU level that other machines have, as x86-64-v3
   std::string cache_dir;  // where compiled kernels outlive the process; empty: nowhere
   // Called with (stage, text) after each stage; expensive.

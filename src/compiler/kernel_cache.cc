@@ -68,10 +68,11 @@ class FunctionCache {
   }
 
   // Whether all of the kernel's functions are there.
-  bool hasAll(const kernel::Kernel& kernel, const codegen::Target& target) {
+  bool hasAll(const kernel::Kernel& kernel, const codegen::Target& target,
+              const codegen::CodegenOptions& options) {
     std::lock_guard lock(mutex_);
     return std::ranges::all_of(kernel.functions, [&](const kernel::Function& function) {
-      return entries_.contains(keyOf(function, target));
+      return entries_.contains(keyOf(function, target, options));
     });
   }
 
@@ -80,7 +81,7 @@ class FunctionCache {
                                                       kernel::FunctionId function,
                                                       const codegen::Target& target,
                                                       const codegen::CodegenOptions& options) {
-    Entry& entry = entryOf(keyOf(kernel.functions[function], target));
+    Entry& entry = entryOf(keyOf(kernel.functions[function], target, options));
     std::lock_guard lock(entry.mutex);
     if (!entry.compiled) {
       TERCEL_ASSIGN(codegen::ObjectCode code,
@@ -96,8 +97,9 @@ class FunctionCache {
     std::mutex mutex;
     std::shared_ptr<const CompiledFunction> compiled;
   };
-  static std::string keyOf(const kernel::Function& function, const codegen::Target& target) {
-    return cat(function.name, '\n', target.cpu, target.features);
+  static std::string keyOf(const kernel::Function& function, const codegen::Target& target,
+                           const codegen::CodegenOptions& options) {
+    return cat(function.name, '\n', target.cpu, target.features, '\n', options.opt_level);
   }
   Entry& entryOf(const std::string& key) {
     std::lock_guard lock(mutex_);
@@ -108,6 +110,12 @@ class FunctionCache {
 };
 
 constexpr std::string_view kNative = "native";
+constexpr int kCodegenLevel = 2;
+
+// Below it LLVM makes the same code of kernels, which are all explicit.
+int codegenLevel(const CompileOptions& options) {
+  return std::max(kCodegenLevel, options.optimization_level);
+}
 
 Result<codegen::Target> targetOf(const CompileOptions& options) {
   if (options.target == kNative) return codegen::Target::host();
@@ -150,6 +158,7 @@ Result<Shared> generate(const ir::Module& module, const kernel::Cluster& cluster
   if (options.dump) options.dump(cat(lowered.name, ".kernel"), kernel::print(lowered));
   TERCEL_TRY(kernel::verify(lowered));
   codegen::CodegenOptions codegen_options;
+  codegen_options.opt_level = codegenLevel(options);
   if (options.dump) {
     static std::mutex one_at_a_time;
     codegen_options.dump = [&](std::string_view stage, std::string_view text) {
@@ -158,7 +167,7 @@ Result<Shared> generate(const ir::Module& module, const kernel::Cluster& cluster
     };
   }
   const kernel::Kernel* kernels[] = {&lowered};
-  bool known = FunctionCache::instance().hasAll(lowered, target);
+  bool known = FunctionCache::instance().hasAll(lowered, target, codegen_options);
   auto functions = std::async(known ? std::launch::deferred
                                     : std::launch::async | std::launch::deferred,
                               [&] { return functionsOf(lowered, target, codegen_options); });
@@ -234,6 +243,7 @@ Status generateKernels(const ir::Module& module, plan::Plan& plan, const Compile
   for (size_t i = 0; i < count; ++i) {
     keys[i] = kernel::structureKey(module, plan.clusters[i]);
     if (!is_native) keys[i] += cat('\n', target.cpu);
+    if (codegenLevel(options) != kCodegenLevel) keys[i] += "\npatient";
     kernels[i] = options.dump ? nullptr : cache().find(keys[i]);
     if (!kernels[i]) missing.push_back(i);
   }

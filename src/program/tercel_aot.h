@@ -79,6 +79,10 @@ TERCEL_EXPORT int tercel_artifact_add_global(tercel_artifact* artifact,
 /* Reads and checks the module: TERCEL_UNIMPLEMENTED names what cannot leave Python. */
 TERCEL_EXPORT int tercel_artifact_add_procedure(tercel_artifact* artifact,
                                                 const tercel_procedure_spec* spec);
+/* For tercel_artifact_compile; 2 where it is not set. 0: what must be done; 1: the program's arithmetic
+ * as it is written; 2: what the plugin does; 3: with LLVM's highest level. What was compiled before is
+ * dropped. */
+TERCEL_EXPORT int tercel_artifact_set_optimization_level(tercel_artifact* artifact, int32_t level);
 /* Compiles every procedure for each of `targets`: "native" or a list as "x86-64-v2,x86-64-v4", of
  * which a machine takes the highest that it can run. What was compiled before is dropped. */
 TERCEL_EXPORT int tercel_artifact_compile(tercel_artifact* artifact, const char* targets);

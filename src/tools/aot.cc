@@ -21,13 +21,17 @@ saved. FOLDER gets a library: NAME.so, NAME.a, NAME.h, NAME.hpp and NAME.cmake.
   --name=NAME          of the program (default: the file's)
   --procedure=NAME     of the one procedure of a StableHLO file (default: run)
   --targets=LIST       native (the default), or CPU levels as x86-64-v2,x86-64-v3,x86-64-v4
+  --optimization-level=N
+                       0 to 3 (default: 2, which is the plugin's)
   --artifact=PATH      write the artifact too
   --side-file          keep the globals' values in NAME.weights
 )";
 
 struct Request {
+  static constexpr int64_t kUnset = -1;
   std::string file, folder, name, procedure, targets, artifact;
   bool side_file = false;
+  int64_t optimization_level = kUnset;
 };
 
 Result<Request> parse(CommandLine& line) {
@@ -38,6 +42,7 @@ Result<Request> parse(CommandLine& line) {
   request.targets = line.value("targets");
   request.artifact = line.value("artifact");
   request.side_file = line.flag("side-file");
+  TERCEL_ASSIGN(request.optimization_level, line.number("optimization-level", Request::kUnset));
   TERCEL_TRY(line.unknownFlag());
   if (line.words().size() != 1) return invalidArgument("name one file; see --help");
   if (request.folder.empty() && request.artifact.empty()) {
@@ -80,13 +85,25 @@ class Plugin {
 #define CALL(plugin, function, ...) \
   (plugin).check((plugin).find<decltype(function)>(#function)(__VA_ARGS__))
 
+Status compile(const Plugin& plugin, const Request& request, tercel_artifact* artifact) {
+  if (request.optimization_level != Request::kUnset) {
+    TERCEL_TRY(CALL(plugin, tercel_artifact_set_optimization_level, artifact,
+                    static_cast<int32_t>(request.optimization_level)));
+  }
+  const std::string targets = request.targets.empty() ? "native" : request.targets;
+  return CALL(plugin, tercel_artifact_compile, artifact, targets.c_str());
+}
+
 Result<tercel_artifact*> makeArtifact(const Plugin& plugin, const Request& request) {
   TERCEL_ASSIGN(std::vector<std::byte> file, readFile(request.file));
   tercel_artifact* artifact = nullptr;
   if (program::isArtifact(file)) {
     TERCEL_TRY(CALL(plugin, tercel_artifact_parse, file.data(), file.size(), &artifact));
-    if (request.targets.empty()) return artifact;
-    TERCEL_TRY(CALL(plugin, tercel_artifact_compile, artifact, request.targets.c_str()));
+    if (!request.targets.empty()) {
+      TERCEL_TRY(compile(plugin, request, artifact));
+    } else if (request.optimization_level != Request::kUnset) {
+      return invalidArgument("an artifact is compiled already: name the --targets, too");
+    }
     return artifact;
   }
   TERCEL_ASSIGN(const std::vector<std::byte> module, stablehloOf(std::move(file)));
@@ -97,8 +114,7 @@ Result<tercel_artifact*> makeArtifact(const Plugin& plugin, const Request& reque
   spec.module = module.data();
   spec.module_size = module.size();
   TERCEL_TRY(CALL(plugin, tercel_artifact_add_procedure, artifact, &spec));
-  const std::string targets = request.targets.empty() ? "native" : request.targets;
-  TERCEL_TRY(CALL(plugin, tercel_artifact_compile, artifact, targets.c_str()));
+  TERCEL_TRY(compile(plugin, request, artifact));
   return artifact;
 }
 

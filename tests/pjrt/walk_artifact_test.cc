@@ -82,6 +82,27 @@ TEST_F(ArtifactTest, OfSeveralProceduresIsRefused) {
   EXPECT_EQ(load(artifact.serialize(), executable), PJRT_Error_Code_INVALID_ARGUMENT);
 }
 
+TEST_F(ArtifactTest, IsToBeCompiledAfterWhatChangesIt) {
+  Artifact artifact;
+  ASSERT_EQ(AOT(tercel_artifact_create)("adder", &artifact.handle), TERCEL_OK);
+  ASSERT_EQ(artifact.addProcedure("add"), TERCEL_OK);
+  const auto changes = {+[](Artifact& a) { return a.addProcedure("add_again"); },
+                        +[](Artifact& a) {
+                          return AOT(tercel_artifact_set_optimization_level)(a.handle, 1);
+                        }};
+  for (auto change : changes) {
+    ASSERT_EQ(AOT(tercel_artifact_compile)(artifact.handle, "native"), TERCEL_OK);
+    ASSERT_EQ(change(artifact), TERCEL_OK);
+    void* bytes = nullptr;
+    size_t size = 0;
+    EXPECT_EQ(AOT(tercel_artifact_serialize)(artifact.handle, &bytes, &size),
+              TERCEL_FAILED_PRECONDITION);
+    EXPECT_STREQ(AOT(tercel_error_message)(), "adder was not compiled");
+  }
+  EXPECT_EQ(AOT(tercel_artifact_compile)(artifact.handle, "native"), TERCEL_OK);
+  EXPECT_NE(artifact.serialize(), "");
+}
+
 TEST_F(ArtifactTest, BadSpecsAreErrors) {
   Artifact artifact;
   ASSERT_EQ(AOT(tercel_artifact_create)("two words", &artifact.handle), TERCEL_OK);
@@ -100,6 +121,10 @@ TEST_F(ArtifactTest, BadSpecsAreErrors) {
   tercel_procedure_spec empty = {};
   empty.struct_size = sizeof(empty);
   EXPECT_EQ(AOT(tercel_artifact_add_procedure)(artifact.handle, &empty), TERCEL_INVALID_ARGUMENT);
+  for (int level : {-1, 4}) {
+    EXPECT_EQ(AOT(tercel_artifact_set_optimization_level)(artifact.handle, level),
+              TERCEL_INVALID_ARGUMENT);
+  }
   tercel_global_spec global = {};
   global.struct_size = sizeof(global);
   global.rank = 1;

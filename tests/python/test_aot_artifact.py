@@ -2,6 +2,7 @@
 
 import collections
 import dataclasses
+import struct
 import subprocess
 import sys
 import threading
@@ -15,6 +16,7 @@ import pytest
 import tercel as package
 from tercel import aot
 from tercel.aot import Program
+from tercel.demo import digits
 
 Pair = collections.namedtuple("Pair", "first, second")
 
@@ -203,6 +205,81 @@ def test_several_cpu_levels_in_one_file(artifact, batch):
     for _ in range(3):
         ours, theirs = loaded.update(batch, rate=0.1)[0], native.update(batch, rate=0.1)[0]
         np.testing.assert_allclose(ours, theirs, rtol=1e-5)
+
+
+def spiral(y):
+    def step(_, y):
+        return y + 0.01 * jnp.concatenate([y[2:], -y[:2] / jnp.sum(y[:2] ** 2) ** 1.5])
+    return jax.lax.fori_loop(0, 100, step, y)
+
+
+def rewritten(x, y):
+    return jnp.tanh(x * 1 + jnp.zeros_like(x)) @ y.T.T, (x.T @ x).sum() / 3, jnp.sort(x[0] - 0.0)
+
+
+def gradients(params, images):
+    def loss(params):
+        return jax.nn.log_softmax(digits.logits(params, images))[:, 0].sum()
+    return jax.grad(loss)(params)
+
+
+def machine_code(file):
+    """The instructions of all ELF objects in an artifact."""
+    at, code = 0, []
+    while (at := file.find(b"\x7fELF", at)) >= 0:
+        sections, = struct.unpack_from("<Q", file, at + 40)
+        count, = struct.unpack_from("<H", file, at + 60)
+        for number in range(count):
+            _, _, flags, _, begin, size = struct.unpack_from("<IIQQQQ", file,
+                                                             at + sections + 64 * number)
+            if flags & 4:  # executable
+                code.append(file[at + begin:at + begin + size])
+        at += 4
+    return code
+
+
+@pytest.mark.native
+def test_optimization_levels(tercel, rng):
+    x, y = (rng.normal(size=(33, 33)).astype(np.float32) for _ in range(2))
+    images = rng.normal(size=(64, 8, 8, 1)).astype(np.float32)
+    params = jax.tree.map(np.asarray, digits.init(jax.random.key(0)))
+    codes = [[] for _ in range(4)]
+    for function, *arguments in ((spiral, np.float32([1, 0, 0, 1])), (rewritten, x, y),
+                                 (gradients, params, images)):
+        with jax.default_device(tercel):
+            wanted = jax.jit(function)(*arguments)
+        for level, code in enumerate(codes):
+            file = aot.compile(function, *arguments, optimization_level=level).to_bytes()
+            code.append(machine_code(file))
+            results = getattr(package.load(file), function.__name__)(*arguments)
+            if level >= 2:
+                equal(results, wanted)
+            jax.tree.map(lambda ours, theirs: np.testing.assert_allclose(
+                ours, theirs, rtol=1e-4, atol=1e-4), results, wanted)
+    for level in range(1, 4):
+        assert codes[level] not in codes[:level], f"level {level} is the same as a lower one"
+
+
+def test_levels_that_there_are_not():
+    for level in (-1, 4):
+        with pytest.raises(ValueError, match=f"is to be 0, 1, 2 or 3, not {level}"):
+            aot.compile(jnp.tanh, np.float32(1), optimization_level=level)
+
+
+@pytest.mark.native
+def test_all_of_a_program_at_each_level(batch, artifact):
+    wanted = package.load(artifact.to_bytes())
+    for level in (0, 1, 3):
+        made = Program.get_compiled_artifact(Net, optimization_level=level)
+        assert f"optimization level {level}" in repr(made)
+        loaded = package.load(made.to_bytes())
+        for instance in (loaded, wanted):
+            instance.initialize(np.array([0, 5], np.uint32))
+        for _ in range(3):
+            ours, theirs = (instance.update(batch, rate=0.1)[0] for instance in (loaded, wanted))
+            np.testing.assert_allclose(ours, theirs, rtol=1e-5)
+        np.testing.assert_allclose(loaded.globals["params.dense.0"],
+                                   wanted.globals["params.dense.0"], rtol=1e-4, atol=1e-6)
 
 
 DTYPES = ["bool", "int8", "int16", "int32", "uint8", "uint16", "uint32", "float16", "bfloat16",

@@ -37,7 +37,7 @@ X = np.linspace(-2, 2, 20, dtype=np.float32).reshape(4, 5)
 Y = np.linspace(1, 3, 15, dtype=np.float32).reshape(5, 3)
 
 
-def exported(platform="cpu"):
+def exported(platform="cpu", function=function):
     return jax.export.export(jax.jit(function), platforms=[platform])(X, Y)
 
 
@@ -72,6 +72,21 @@ def test_bad_files_are_refused(tmp_path):
     for size in range(0, end, 1 + end // 40):
         path.write_bytes(whole[:size])
         tool(AOT, path, "-o", tmp_path / "out", fails=True)
+    assert not (tmp_path / "out").exists()
+
+
+def test_optimization_levels(tmp_path):
+    path = tmp_path / "model"
+    path.write_bytes(exported(function=lambda x, y: (x.T @ x).sum() / 3).serialize())
+    files = []
+    for level in (0, 2):
+        tool(AOT, path, f"--artifact={tmp_path / 'made'}", f"--optimization-level={level}")
+        files.append((tmp_path / "made").read_bytes())
+    tool(AOT, path, f"--artifact={tmp_path / 'made'}")
+    assert files[0] != files[1] == (tmp_path / "made").read_bytes()
+    assert "not 7" in tool(AOT, path, "-o", tmp_path / "out", "--optimization-level=7", fails=True)
+    assert "name the --targets" in tool(AOT, tmp_path / "made", "-o", tmp_path / "out",
+                                        "--optimization-level=1", fails=True)
     assert not (tmp_path / "out").exists()
 
 

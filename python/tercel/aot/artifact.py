@@ -16,7 +16,8 @@ from tercel.aot.native import Builder
 class Artifact:
     """What Program.get_compiled_artifact gives. Files appear whole or not at all."""
 
-    def __init__(self, declaration, traces, targets="native", values=None):
+    def __init__(self, declaration, traces, targets="native", optimization_level=2,
+                 values=None):
         if not traces:
             raise ValueError(f"{declaration.class_name} has no procedures: a public function of "
                              "the class is one")
@@ -28,11 +29,12 @@ class Artifact:
         self._builder.set_tree(_tree_of_globals(declaration))
         for trace in traces:
             self._add_procedure(trace)
-        self._targets = None
-        self._compile(targets)
+        self._compiled = None
+        self._compile(targets, optimization_level)
 
     def __repr__(self):
-        return f"<artifact of {self.name} for {self._targets}>"
+        targets, optimization_level = self._compiled
+        return f"<artifact of {self.name} for {targets}, optimization level {optimization_level}>"
 
     def to_bytes(self):
         """What save writes, and tercel.load reads."""
@@ -42,24 +44,29 @@ class Artifact:
         """Writes one file with the program and its code for all targets."""
         self._builder.save(os.fsencode(path))
 
-    def save_library(self, directory, targets=None, side_file=False, runtime_directory=None):
+    def save_library(self, directory, targets=None, side_file=False, runtime_directory=None,
+                     optimization_level=None):
         """Writes name.so, name.a, name.h, name.hpp, tercel_program.h and name.cmake.
 
-        `targets` as in get_compiled_artifact, where another choice is wanted. With `side_file`
+        `targets` and `optimization_level` as in get_compiled_artifact, where another choice is
+        wanted. With `side_file`
         the globals' values lie in name.weights, which is mapped into memory, and not in the
         library.
         """
-        if targets:
-            self._compile(targets)
+        self._compile(targets, optimization_level)
         runtime = runtime_directory and os.fsencode(runtime_directory)
         self._builder.save_library(os.fsencode(directory), side_file, runtime)
 
-    def _compile(self, targets):
+    def _compile(self, targets, optimization_level):
+        """Where something is asked for that it is not compiled for."""
+        before = self._compiled or (None, None)
+        targets = before[0] if targets is None else targets
         if not isinstance(targets, str):
             targets = ",".join(targets)
-        if targets != self._targets:
-            self._builder.compile(targets)
-            self._targets = targets
+        wanted = targets, before[1] if optimization_level is None else optimization_level
+        if wanted != self._compiled:
+            self._builder.compile(*wanted)
+            self._compiled = wanted
 
     def _add_global(self, known, value):
         self._builder.add_global(known.name, types.physical(known.type), value, known.mutable)

@@ -42,6 +42,7 @@ _FUNCTIONS = {
     "tercel_artifact_add_global": [_POINTER, _POINTER],
     "tercel_artifact_add_procedure": [_POINTER, _POINTER],
     "tercel_artifact_set_tree": [_POINTER, _TEXT],
+    "tercel_artifact_set_optimization_level": [_POINTER, ctypes.c_int32],
     "tercel_artifact_compile": [_POINTER, _TEXT],
     "tercel_artifact_serialize": [_POINTER, _POINTER, _POINTER],
     "tercel_artifact_save": [_POINTER, _TEXT],
@@ -89,7 +90,8 @@ class Builder:
     def set_tree(self, tree):
         self._call("set_tree", tree.encode())
 
-    def compile(self, targets):
+    def compile(self, targets, optimization_level):
+        self._call("set_optimization_level", optimization_level)
         self._call("compile", targets.encode())
 
     def serialize(self):

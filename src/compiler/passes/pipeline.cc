@@ -16,27 +16,28 @@ PassResult lowerSmallTypes(Module& module) { return ir::lowerSmallTypes(module);
 struct Pass {
   std::string_view name;
   PassResult (*run)(Module&);
+  int level;  // the lowest that has it; 0: nothing runs without
 };
 
 // The order, and why it is this one.
 constexpr Pass kPipeline[] = {
-    {"small_types", lowerSmallTypes},  // first: no other pass knows these types
-    {"inline", inlineCalls},           // no later pass has to look through a call
-    {"decompose", decompose},          // the passes make its loops and products better
-    {"canonicalise", canonicalise},    // before all that compares or matches
-    {"fold", fold},                  // constant predicates and trip counts out in the open
-    {"licm", hoistInvariants},       // carried invariants become captures, which cse and fold see
-    {"cse", cse},
-    {"dce", dce},          // what is dead would count as a use
-    {"algebra", algebra},  // after cse: its rules ask for single uses
-    {"layout", layout},
-    {"canonicalise", canonicalise},  // what algebra and layout left behind
-    {"fold", fold},
-    {"licm", hoistInvariants},
-    {"cse", cse},
-    {"barriers", dropBarriers},  // after the last cse, which they hold back
-    {"expand", expand},          // after all that knows the ops by their own form
-    {"dce", dce},                // last, so that nothing dead reaches plan
+    {"small_types", lowerSmallTypes, 0},  // first: no other pass knows these types
+    {"inline", inlineCalls, 0},           // no later pass has to look through a call
+    {"decompose", decompose, 0},          // the passes make its loops and products better
+    {"canonicalise", canonicalise, 0},    // before all that compares or matches
+    {"fold", fold, 1},             // constant predicates and trip counts out in the open
+    {"licm", hoistInvariants, 1},  // carried invariants become captures, which cse and fold see
+    {"cse", cse, 1},
+    {"dce", dce, 1},          // what is dead would count as a use
+    {"algebra", algebra, 2},  // after cse: its rules ask for single uses
+    {"layout", layout, 2},
+    {"canonicalise", canonicalise, 2},  // what algebra and layout left behind
+    {"fold", fold, 2},
+    {"licm", hoistInvariants, 2},
+    {"cse", cse, 2},
+    {"barriers", dropBarriers, 0},  // after the last cse, which they hold back
+    {"expand", expand, 0},          // after all that knows the ops by their own form
+    {"dce", dce, 0},                // last, so that nothing dead reaches plan
 };
 
 // Runs one pass and does all that is done around every pass.
@@ -58,6 +59,7 @@ Status runOne(const Pass& pass, Module& module, const PipelineOptions& options) 
 
 Status runPipeline(Module& module, const PipelineOptions& options) {
   for (const Pass& pass : kPipeline) {
+    if (pass.level > options.level) continue;
     if (std::ranges::find(options.disabled, pass.name) != options.disabled.end()) continue;
     TERCEL_TRY(runOne(pass, module, options));
   }

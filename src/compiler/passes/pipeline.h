@@ -28,6 +28,7 @@ struct PassTime {
 
 struct PipelineOptions {
   bool verify = false;                // after each pass that changed the module
+  int level = 2;                      // passes of higher ones are left out
   std::vector<std::string> disabled;  // names of passes
   // After each pass that changed the module, and what each took.
   std::function<void(std::string_view pass, const ir::Module&)> dump;

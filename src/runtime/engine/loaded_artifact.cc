@@ -29,7 +29,7 @@ Result<std::shared_ptr<const LoadedArtifact>> LoadedArtifact::load(
     TERCEL_TRY(loaded->readData(weights_path));
     TERCEL_TRY(loaded->loadCode());
   } else {
-    TERCEL_TRY(loaded->readProgram(std::move(file)));
+    TERCEL_TRY(loaded->wrapProgram(std::move(file)));
   }
   for (program::Procedure& procedure : loaded->artifact_.procedures) {
     procedure.module = {};
@@ -41,7 +41,7 @@ Result<std::shared_ptr<const LoadedArtifact>> LoadedArtifact::load(
   return resourceExhausted("no memory to load a program");
 }
 
-Status LoadedArtifact::readProgram(program::HeldBytes file) {
+Status LoadedArtifact::wrapProgram(program::HeldBytes file) {
   TERCEL_ASSIGN(program::Program code, program::deserialize(file.bytes));
   artifact_.name = code.name;
   artifact_.targets = {code.target_cpu};

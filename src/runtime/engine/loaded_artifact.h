@@ -33,7 +33,7 @@ class LoadedArtifact {
   int64_t offsetOf(size_t global) const { return offsets_[global]; }
 
  private:
-  Status readProgram(program::HeldBytes file);
+  Status wrapProgram(program::HeldBytes file);
   Status readData(const std::string& weights_path);
   Status loadCode();
   Status loadProcedures(size_t target);
