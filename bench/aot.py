@@ -1,6 +1,7 @@
 """Saved programs beside IREE's runtime and ONNX Runtime: python aot.py prepare|measure FOLDER
+Saved programs beside the plugin: python aot.py plugin
 
-`prepare` needs JAX and Tercel, `measure` NumPy, onnx, onnxruntime, iree-base-compiler and
+`plugin` and `prepare` need JAX and Tercel, `measure` NumPy, onnx, onnxruntime, iree-base-compiler and
 iree-base-runtime (all of PyPI), and Tercel's library (PJRT_TERCEL_LIBRARY): two environments, one
 folder. The model is the demo's network; all use every CPU there is; runs take turns, the least counts.
 """
@@ -136,5 +137,77 @@ def measure(folder):
                                            for name in PROGRAMS) + " |", flush=True)
 
 
+def block(params, x):
+    """One block of a transformer: 4 heads, causal."""
+    import jax
+    import jax.numpy as jnp
+
+    def norm(x):
+        x = x - x.mean(-1, keepdims=True)
+        return x * jax.lax.rsqrt((x * x).mean(-1, keepdims=True) + 1e-5)
+
+    q, k, v = (norm(x) @ params[name] for name in "qkv")
+    q, k, v = (a.reshape(*a.shape[:-1], 4, -1).swapaxes(-2, -3) for a in (q, k, v))
+    scores = jnp.einsum("bhqd,bhkd->bhqk", q, k) / q.shape[-1] ** 0.5
+    scores = jnp.where(jnp.tri(x.shape[1], dtype=bool), scores, -jnp.inf)
+    mixed = jnp.einsum("bhqk,bhkd->bhqd", jax.nn.softmax(scores), v)
+    x = x + mixed.swapaxes(-2, -3).reshape(x.shape) @ params["out"]
+    return x + jax.nn.gelu(norm(x) @ params["up"]) @ params["down"]
+
+
+def orbit(y):
+    """Two thousand steps of Runge and Kutta for two bodies."""
+    import jax
+    import jax.numpy as jnp
+
+    def slope(y):
+        return jnp.concatenate([y[2:], -y[:2] / jnp.sum(y[:2] ** 2) ** 1.5])
+
+    def step(_, y):
+        a = slope(y)
+        b = slope(y + 0.005 * a)
+        c = slope(y + 0.005 * b)
+        d = slope(y + 0.01 * c)
+        return y + 0.01 / 6 * (a + 2 * b + 2 * c + d)
+
+    return jax.lax.fori_loop(0, 2000, step, y)
+
+
+def plugin():
+    """The same programs on the same values: jax.jit on the plugin and tercel.load."""
+    import jax
+
+    import tercel
+    from tercel import aot
+    from tercel.demo import digits
+
+    rng = np.random.default_rng(0)
+    params = digits.init(jax.random.key(0))
+    images = digits.load_digits()[2]
+    weights = {name: rng.normal(size=size).astype(np.float32) / 16 for name, size in {
+        "q": (256, 256), "k": (256, 256), "v": (256, 256), "out": (256, 256),
+        "up": (256, 1024), "down": (1024, 256)}.items()}
+    programs = {f"the network, batch {size}": (digits.logits, params, images[:size])
+                for size in (64, 360)}
+    programs["a transformer block"] = (
+        block, weights, rng.normal(size=(2, 128, 256)).astype(np.float32))
+    programs["an ODE"] = (orbit, np.float32([1, 0, 0, 1]))
+    print("| program | plugin, us | saved, us | saved / plugin |\n|---|---|---|---|")
+    for name, (function, *arguments) in programs.items():
+        arguments = jax.tree.map(np.asarray, arguments)
+        saved = tercel.load(aot.compile(function, *arguments).to_bytes(),
+                            num_threads=os.cpu_count())
+        saved = getattr(saved, function.__name__)
+        jitted, there = jax.jit(function), jax.device_put(arguments, jax.devices("tercel")[0])
+        np.testing.assert_array_equal(saved(*arguments), jitted(*there))
+        least = least_times({"plugin": lambda: jitted(*there).block_until_ready(),
+                             "saved": lambda: saved(*arguments)})
+        print(f"| {name} | {least['plugin'] * 1e6:.0f} | {least['saved'] * 1e6:.0f} | "
+              f"{least['saved'] / least['plugin']:.3f} |", flush=True)
+
+
 if __name__ == "__main__":
-    {"prepare": prepare, "measure": measure}[sys.argv[1]](pathlib.Path(sys.argv[2]))
+    if sys.argv[1:] == ["plugin"]:
+        plugin()
+    else:
+        {"prepare": prepare, "measure": measure}[sys.argv[1]](pathlib.Path(sys.argv[2]))

@@ -268,6 +268,7 @@ TEST(ProgramApi, ASecondThreadIsRefused) {
   });
   while (!meeting.inside) std::this_thread::yield();
   EXPECT_EQ(tercel_instance_call(instance, 0, &in, 1, &out2, 1), TERCEL_FAILED_PRECONDITION);
+  EXPECT_STREQ(tercel_error_message(), "another thread is using this instance of c_program");
   meeting.leave = true;
   first.join();
   tercel_instance_destroy(instance);
@@ -367,6 +368,12 @@ TEST(ProgramApi, BadFilesAreErrors) {
   for (const Bytes& bytes : {callProgram(), serializeArtifact(makeArtifact())}) {
     EXPECT_EQ(tercel_program_load(bytes.data(), bytes.size() - 1, nullptr, &program),
               TERCEL_DATA_LOSS);
+    EXPECT_NE(std::strstr(tercel_error_message(), "bytes of content, not"), nullptr);
+    Bytes altered = bytes;
+    altered.back() ^= std::byte{1};
+    EXPECT_EQ(tercel_program_load(altered.data(), altered.size(), nullptr, &program),
+              TERCEL_DATA_LOSS);
+    EXPECT_NE(std::strstr(tercel_error_message(), "is damaged: its checksum"), nullptr);
     EXPECT_EQ(tercel_program_load(bytes.data(), bytes.size(), nullptr, nullptr),
               TERCEL_INVALID_ARGUMENT);
     Bytes newer = bytes;
@@ -420,6 +427,8 @@ TEST(ProgramApi, NoCpuForIt) {
   const int code = tercel_program_load(bytes.data(), bytes.size(), nullptr, &program);
   if (code == TERCEL_OK) GTEST_SKIP() << "this CPU has everything";
   EXPECT_EQ(code, TERCEL_FAILED_PRECONDITION);
+  EXPECT_NE(std::strstr(tercel_error_message(), ", which this one lacks"), nullptr)
+      << tercel_error_message();
 }
 
 TEST(ProgramApi, FromC) {

@@ -1,6 +1,9 @@
 """What a saved program takes of its host: threads, memory, room on the disk."""
 
 import ctypes
+import gc
+import pathlib
+import shutil
 import subprocess
 import sys
 import threading
@@ -8,6 +11,7 @@ import threading
 import numpy as np
 import pytest
 
+import tercel
 from tercel import abi, aot
 
 pytestmark = pytest.mark.native
@@ -74,6 +78,74 @@ def test_the_hosts_threads_run_the_tasks():
     for a, b in zip(alone, shared):
         np.testing.assert_array_equal(a, b)
     abi.library().tercel_program_destroy(program)
+
+
+def threads_of_this_process():
+    return {path.name for path in pathlib.Path("/proc/self/task").iterdir()}
+
+
+def test_threads_of_an_instance(tmp_path):
+    rng = np.random.default_rng(0)
+    arguments = [rng.standard_normal((300, 400), dtype=np.float32),
+                 rng.standard_normal((400, 200), dtype=np.float32)]
+    artifact = aot.compile(product, *arguments)
+    wanted = tercel.load(artifact.to_bytes()).product(*arguments)
+    before = threads_of_this_process()
+    loaded = tercel.load(artifact.to_bytes(), num_threads=3)
+    own = threads_of_this_process() - before
+    assert len(own) == 2
+    for _ in range(3):
+        for ours, theirs in zip(loaded.product(*arguments), wanted):
+            np.testing.assert_array_equal(ours, theirs)
+    del loaded
+    gc.collect()
+    assert not own & threads_of_this_process()
+
+    artifact.save_library(tmp_path)
+    library = ctypes.CDLL(str(tmp_path / "product.so"))
+    instance, options = ctypes.c_void_p(), abi.InstanceOptions(num_threads=3)
+    before = threads_of_this_process()
+    assert library.product_create(ctypes.byref(options), ctypes.byref(instance)) == 0
+    own = threads_of_this_process() - before
+    assert len(own) == 2
+    results = [np.zeros_like(array) for array in wanted]
+    assert library.product_product(
+        instance, *(ctypes.c_void_p(array.ctypes.data) for array in arguments + results)) == 0
+    for ours, theirs in zip(results, wanted):
+        np.testing.assert_array_equal(ours, theirs)
+    library.product_destroy(instance)
+    assert not own & threads_of_this_process()
+
+
+THREADS_FROM_CPP = """
+#include <filesystem>
+#include <iterator>
+#include "product.hpp"
+int main() {
+  auto threads = [] {
+    return std::distance(std::filesystem::directory_iterator("/proc/self/task"), {});
+  };
+  tercel_instance_options options = {sizeof options};
+  options.num_threads = 3;
+  product_program::Instance instance(&options);
+  return threads() == 3 ? 0 : 1;
+}
+"""
+
+
+@pytest.mark.skipif(shutil.which("c++") is None, reason="no C++ compiler")
+def test_threads_from_cpp(tmp_path):
+    aot.compile(product, np.ones((3, 4), np.float32), np.ones((4, 2), np.float32)).save_library(
+        tmp_path)
+    (tmp_path / "main.cpp").write_text(THREADS_FROM_CPP)
+    subprocess.run(["c++", "-std=c++17", "main.cpp", "product.so", "-Wl,-rpath,$ORIGIN", "-o",
+                    "main"], cwd=tmp_path, check=True)
+    assert subprocess.run([tmp_path / "main"]).returncode == 0
+
+
+def test_a_small_program_is_a_small_library(tmp_path):
+    aot.compile(lambda x: x + 1, np.float32(1), name="add").save_library(tmp_path)
+    assert (tmp_path / "add.so").stat().st_size < 272_000
 
 
 FULL_DISK = """
