@@ -46,6 +46,30 @@ def test_softmax_and_norm(agree, rng, shape):
                      jax.nn.logsumexp(x, -1)), floats(rng, *shape))
 
 
+@pytest.mark.parametrize("shape, axes", [((50, 10), 1), ((1001, 7), 1), ((33, 9, 12), 2),
+                                         ((70, 3, 4), (1, 2)), ((65, 17), 1), ((8, 40, 5), (0, 2))])
+@pytest.mark.parametrize("dtype", ["float32", "float64", "bfloat16"])
+def test_short_rows(agree, tercel, rng, x64, dtype, shape, axes):
+    x = rng.normal(size=shape).astype(jnp.dtype(dtype))
+    x[5, ..., 0] = -np.inf
+    last = axes if isinstance(axes, int) else axes[-1]
+    agree(lambda x: (x.max(axes), x.min(axes), x.argmax(last), jax.nn.softmax(x, axes),
+                     (x * x).sum(axes)), x)
+    x[3, ..., 1] = np.nan  # which XLA:CPU does not always find
+    for name in ("max", "min"):
+        got = jax.jit(lambda x: getattr(x, name)(axes))(jax.device_put(x, tercel))
+        np.testing.assert_array_equal(np.asarray(got, np.float64),
+                                      getattr(x.astype(np.float64), name)(axes))
+
+
+@pytest.mark.parametrize("shape", [(1000, 300), (2500, 260), (700, 257), (300, 900)])
+def test_softmax_of_columns(agree, rng, shape):
+    x = rng.normal(size=shape).astype(np.float32)
+    x[7, 3], x[:, 11] = -np.inf, np.nan
+    agree(lambda x: (jax.nn.softmax(x, 0), jax.nn.log_softmax(x, 0),
+                     (x - x.mean(0)) / (x.std(0) + 1)), x)
+
+
 def test_cumulative(agree, rng):
     agree(lambda x: (jnp.cumsum(x, 0), jnp.cumprod(x, 1), jnp.maximum.accumulate(x)),
           floats(rng, 5, 40))

@@ -56,6 +56,24 @@ void LanePlan::chooseVector() {
     if (score[g] > score[vector_]) vector_ = g;
 }
 
+// Where rows have no more elements than that: one element of each of as many rows as there are lanes
+// is gathered instead.
+bool LanePlan::avoidRowsUpTo(int64_t longest) {
+  int64_t row = 1;
+  for (size_t g = 0; g < loops_.groups.size(); ++g)
+    if (isWalked(g)) row *= loops_.groupExtent(g);
+  if (empty() || !rows_ || row > longest) return false;
+  int lanes = vectorLanes(low_.module, low_.cluster, low_.machine);
+  for (size_t g = loops_.groups.size(); g-- > 0;) {
+    if (isWalked(g) || loops_.groupExtent(g) < 2 * lanes) continue;
+    vector_ = g;
+    lanes_ = lanes;
+    rows_ = false;
+    return true;
+  }
+  return false;
+}
+
 // How many dimensions an access moves along: a whole operand outweighs a row's scale.
 int64_t LanePlan::spread(size_t access) const {
   int64_t count = 0;

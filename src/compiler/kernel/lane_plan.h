@@ -25,6 +25,7 @@ class LanePlan {
 
   void choose(const Dims& domain, const std::vector<bool>& walked, const Evaluate& evaluate);
   void useScalars() { lanes_ = 1; }
+  bool avoidRowsUpTo(int64_t longest);  // true: columns instead
   // `body` for each task, with the indices of the groups that tasks enumerate; of columns also the
   // positions of at most `width` vectors.
   using Body = std::function<void(Emitter&, const std::vector<Index>&, std::span<const Position>)>;

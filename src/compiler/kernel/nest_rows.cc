@@ -39,10 +39,11 @@ class RowsNest {
                  [&](Emitter& e, const Indices& i) { probe(e, i); });
     repeatable_ = std::ranges::all_of(
         stages_.reductions(), [&](size_t r) { return initIsRepeatable(m_, stages_.op(r)); });
-    if (plan_.rows() && !repeatable_) plan_.useScalars();
-    constexpr int64_t kAccumulators = 8;
+    constexpr int64_t kAccumulators = 8, kFewAccumulators = 2;
     int64_t carried = std::max<int64_t>(1, static_cast<int64_t>(stages_.accumulators()));
-    width_ = std::max<int64_t>(1, kAccumulators / carried);
+    bool gathers = plan_.avoidRowsUpTo(longestGatheredRow());
+    width_ = std::max<int64_t>(1, (gathers ? kFewAccumulators : kAccumulators) / carried);
+    if (plan_.rows() && !repeatable_) plan_.useScalars();
     findSaved();
     streaming_ = plan_.streams();
     plan_.forTasks(width_, [&](Emitter& e, const std::vector<Index>& groups,
@@ -63,6 +64,26 @@ class RowsNest {
     for (size_t r : stages_.reductions()) operands(e, r, domain);
     for (size_t o = 0; o < cluster_.outputs.size(); ++o)
       storeOutput(e, o, stages_.outputIndices(o, domain));
+  }
+
+  // Whether merging lanes takes many instructions: all but one operation that the machine has.
+  bool foldsSlowly(const Op& reduction) const {
+    const ir::Region& body = m_.region(reduction.regions[0]);
+    if (body.ops.size() != 1) return true;
+    ir::OpKind kind = m_.op(body.ops[0]).kind;
+    bool extremum = kind == ir::OpKind::maximum_ || kind == ir::OpKind::minimum_;
+    return extremum && isFloat(m_.shape(reduction.result()).dtype);
+  }
+
+  // To merge the lanes of such a row takes longer than to gather, and scatter, its elements.
+  int64_t longestGatheredRow() const {
+    if (std::ranges::none_of(stages_.reductions(),
+                             [&](size_t r) { return foldsSlowly(stages_.op(r)); }))
+      return 0;
+    int64_t lanes = vectorLanes(m_, cluster_, low_.machine);
+    for (size_t o = 0; o < cluster_.outputs.size(); ++o)
+      if (stages_.isFullOutput(o)) return 3 * lanes / 4;
+    return 9 * lanes / 8;
   }
 
   static size_t width(const Op& reduction) { return reduction.results.size(); }
