@@ -110,7 +110,8 @@ Result<std::vector<std::vector<std::byte>>> compileProcedure(
   return codes;
 }
 
-// "native" before all, then x86-64-v4 before x86-64-v2.
+// Other architectures' and "native" before all, then x86-64-v4 before x86-64-v2: what a machine
+// says of a program that it cannot run is what it says of the last.
 Result<std::vector<std::string>> targetList(std::string_view text) {
   std::vector<std::string> targets;
   while (!text.empty()) {
@@ -122,9 +123,11 @@ Result<std::vector<std::string>> targetList(std::string_view text) {
     targets.emplace_back(target);
   }
   if (targets.empty()) return invalidArgument("no target to compile for");
-  std::ranges::sort(targets, [](const std::string& a, const std::string& b) {
-    const bool a_is_level = a.starts_with("x86-64"), b_is_level = b.starts_with("x86-64");
-    return a_is_level != b_is_level ? b_is_level : a > b;
+  auto rank = [](const std::string& target) {
+    return target == toString(Architecture::aarch64) ? 0 : target.starts_with("x86-64") ? 2 : 1;
+  };
+  std::ranges::sort(targets, [&](const std::string& a, const std::string& b) {
+    return rank(a) != rank(b) ? rank(a) < rank(b) : a > b;
   });
   return targets;
 }

@@ -26,8 +26,8 @@ class ArtifactBuilder {
   Status addProcedure(program::Procedure procedure, bool is_named);
   // 0 to 3, for compile(); 2 where it was not called. Code from before is dropped.
   Status setOptimizationLevel(int level);
-  // `targets`: "native" or CPU levels with commas between them; the most demanding comes first in
-  // the artifact. Code from before is dropped.
+  // `targets`: "native", "aarch64" or levels of x86-64 with commas between them; of levels the most
+  // demanding comes first in the artifact. Code from before is dropped.
   Status compile(std::string_view targets);
 
   // The globals' values with it. INVALID_ARGUMENT where something is wrong with names and numbers.

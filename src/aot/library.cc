@@ -108,41 +108,70 @@ Status packProcedures(program::Artifact& artifact, const std::string& linker_fol
   return Status();
 }
 
-// The parts of the engine that its steps need, as runtime/library/embedded.h calls them.
-Result<std::vector<std::string>> partsOf(const program::Artifact& artifact) {
-  bool fft = false, sort = false, debug_print = false;
-  std::set<std::string> functions;
+// What its code asks for: of the machine, and of the engine's parts, as runtime/library/embedded.h
+// calls them.
+struct Needs {
+  std::set<Architecture> architectures;
+  std::set<std::string> parts;
+};
+
+void addParts(const program::Step& step, std::set<std::string>& parts) {
+  if (step.kind == program::StepKind::fft) parts.insert("fft");
+  if (step.kind == program::StepKind::sort) parts.insert("sort");
+  if (step.kind != program::StepKind::custom_call) return;
+  if (step.name == engine::kDebugPrint) parts.insert("debug_print");
+  if (linalg::find(step.name)) parts.insert(step.name);
+}
+
+Result<Needs> needsOf(const program::Artifact& artifact) {
+  Needs needs;
   for (const program::Procedure& procedure : artifact.procedures) {
     for (const std::vector<std::byte>& file : procedure.codes) {
       TERCEL_ASSIGN(const program::Program code, program::deserialize(file));
+      needs.architectures.insert(code.architecture);
       for (const program::Sequence& sequence : code.sequences) {
-        for (const program::Step& step : sequence) {
-          fft |= step.kind == program::StepKind::fft;
-          sort |= step.kind == program::StepKind::sort;
-          if (step.kind != program::StepKind::custom_call) continue;
-          debug_print |= step.name == engine::kDebugPrint;
-          if (linalg::find(step.name)) functions.insert(step.name);
-        }
+        for (const program::Step& step : sequence) addParts(step, needs.parts);
       }
     }
   }
-  std::vector<std::string> parts(functions.begin(), functions.end());
-  if (fft) parts.push_back("fft");
-  if (sort) parts.push_back("sort");
-  if (debug_print) parts.push_back("debug_print");
-  return parts;
+  return needs;
+}
+
+// Of a library there is one for each.
+Result<Architecture> architectureOf(const program::Artifact& artifact, const Needs& needs) {
+  if (needs.architectures.empty()) return kHostArchitecture;
+  if (needs.architectures.size() == 1) return *needs.architectures.begin();
+  std::string names;
+  for (Architecture architecture : needs.architectures) {
+    names += cat(names.empty() ? "" : " and ", toString(architecture));
+  }
+  return invalidArgument("a library is for one architecture, and ", artifact.name, " has code for ",
+                         names, ": choose `targets` of one of them");
+}
+
+// The runtime's object for it.
+Result<std::string> runtimeObject(const std::string& folder, Architecture architecture,
+                                  const Needs& needs) {
+  const bool has_linalg = std::ranges::any_of(needs.parts, linalg::find);
+  const std::string path = cat(folder, "/", toString(architecture),
+                               has_linalg ? "/tercel_runtime_linalg.o" : "/tercel_runtime.o");
+  if (fs::exists(path) || architecture == kHostArchitecture) return path;
+  return failedPrecondition("there is no ", path, ": this Tercel was built without a compiler for ",
+                            toString(architecture), "; build it where there is one (Debian's "
+                            "package g++-", toString(architecture), "-linux-gnu)");
 }
 
 Result<codegen::ObjectCode> libraryObject(const program::Artifact& artifact,
-                                          const std::string& weights_name,
-                                          const std::vector<std::string>& parts) {
+                                          Architecture architecture,
+                                          const std::string& weights_name, const Needs& needs) {
   const std::vector<std::byte> bytes = program::serializeArtifact(artifact);
-  codegen::LibraryCode code{artifact.name, bytes, weights_name, {}, parts};
+  codegen::LibraryCode code{artifact.name, bytes, weights_name, {},
+                            {needs.parts.begin(), needs.parts.end()}};
   for (const program::Procedure& procedure : artifact.procedures) {
     code.procedures.push_back({program::fullName(procedure), procedure.arguments.size(),
                                procedure.results.size()});
   }
-  return codegen::compileLibraryCode(code);
+  return codegen::compileLibraryCode(code, architecture);
 }
 
 Status writeHeaders(const program::Artifact& artifact, const std::string& runtime_folder,
@@ -169,6 +198,10 @@ Status checkNames(const program::Artifact& artifact) {
 Status saveChecked(program::Artifact artifact, const std::string& folder,
                    const LibraryOptions& options) {
   const std::string& name = artifact.name;
+  TERCEL_ASSIGN(const Needs needs, needsOf(artifact));
+  TERCEL_ASSIGN(const Architecture architecture, architectureOf(artifact, needs));
+  TERCEL_ASSIGN(const std::string runtime,
+                runtimeObject(options.runtime_folder, architecture, needs));
   TERCEL_ASSIGN(const Draft draft, Draft::make(folder, name));
   std::vector<std::string> files = {name + ".so", name + ".a", name + ".h", name + ".hpp",
                                     name + ".cmake", "tercel_program.h"};
@@ -180,15 +213,11 @@ Status saveChecked(program::Artifact artifact, const std::string& folder,
     files.insert(files.begin(), weights);
   }
   TERCEL_TRY(packProcedures(artifact, options.runtime_folder, draft));
-  TERCEL_ASSIGN(const std::vector<std::string> parts, partsOf(artifact));
-  TERCEL_ASSIGN(codegen::ObjectCode object, libraryObject(artifact, weights, parts));
+  TERCEL_ASSIGN(codegen::ObjectCode object, libraryObject(artifact, architecture, weights, needs));
   const std::string object_path = draft.path(name + ".o");
-  const bool has_linalg = std::ranges::any_of(parts, linalg::find);
-  const std::string runtime =
-      cat(options.runtime_folder, has_linalg ? "/tercel_runtime_linalg.o" : "/tercel_runtime.o");
   TERCEL_TRY(draft.write(name + ".o", object.bytes));
-  TERCEL_TRY(linkShared({object_path, runtime}, name, options.runtime_folder,
-                        draft.path(name + ".so")));
+  TERCEL_TRY(linkShared({name, {object_path, runtime}, architecture, options.runtime_folder,
+                         draft.path(name + ".so")}));
   TERCEL_TRY(codegen::writeArchive({object_path, runtime}, draft.path(name + ".a")));
   TERCEL_TRY(writeHeaders(artifact, options.runtime_folder, draft));
   return draft.publish(files);

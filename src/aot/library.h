@@ -10,10 +10,11 @@ namespace tercel::aot {
 
 struct LibraryOptions {
   bool side_file = false;      // the globals' values in <name>.weights
-  std::string runtime_folder;  // of tercel_runtime.o and tercel-ld
+  std::string runtime_folder;  // of tercel-ld, and of a folder for each architecture
 };
 
-// Makes the folder where it lacks; its files appear whole or not at all.
+// Makes the folder where it lacks; its files appear whole or not at all. INVALID_ARGUMENT where the
+// artifact has code for several architectures.
 Status saveLibrary(program::Artifact artifact, const std::string& folder,
                    const LibraryOptions& options);
 

@@ -16,9 +16,13 @@ extern char** environ;
 namespace tercel::aot {
 namespace {
 
-// Where this process has the C library's parts from: the linker takes the versions of their symbols
-// from there.
-std::vector<std::string> systemLibraries() {
+// The C library's parts, which the linker takes the versions of their symbols from: where this
+// process has them from, or those beside the runtime.
+std::vector<std::string> systemLibraries(const LinkJob& job) {
+  if (job.architecture != kHostArchitecture) {
+    const std::string folder = cat(job.runtime_folder, "/", toString(job.architecture));
+    return {folder + "/libc.so.6", folder + "/libm.so.6"};
+  }
   std::vector<std::string> found;
   auto visit = [](dl_phdr_info* info, size_t, void* out) {
     const std::string_view path = info->dlpi_name;
@@ -68,18 +72,18 @@ Status runProgram(const std::vector<std::string>& words) {
 
 }  // namespace
 
-Status linkShared(const std::vector<std::string>& objects, const std::string& name,
-                  const std::string& linker_folder, const std::string& output) {
-  const std::string script = output + ".exports";
-  const std::string exports = cat("{ global: ", name, "_*; local: *; };\n");
+Status linkShared(const LinkJob& job) {
+  const std::string script = job.output + ".exports";
+  const std::string exports = cat("{ global: ", job.name, "_*; local: *; };\n");
   TERCEL_TRY(engine::writeFile(script, std::as_bytes(std::span(exports))));
   std::vector<std::string> words = {
-      linker_folder + "/tercel-ld", "-shared", "-o", output, "--soname=" + name + ".so",
-      "--version-script=" + script, "--gc-sections", "--icf=all", "--strip-all", "--eh-frame-hdr",
-      "--hash-style=gnu", "-O2", "-z", "noexecstack", "-z", "defs", "-z", "relro", "-z", "now"};
-  words.insert(words.end(), objects.begin(), objects.end());
+      job.runtime_folder + "/tercel-ld", "-shared", "-o", job.output,
+      "--soname=" + job.name + ".so", "--version-script=" + script, "--gc-sections", "--icf=all",
+      "--strip-all", "--eh-frame-hdr", "--hash-style=gnu", "-O2", "-z", "noexecstack", "-z", "defs",
+      "-z", "relro", "-z", "now"};
+  words.insert(words.end(), job.objects.begin(), job.objects.end());
   words.push_back("--as-needed");
-  for (std::string& library : systemLibraries()) words.push_back(std::move(library));
+  for (std::string& library : systemLibraries(job)) words.push_back(std::move(library));
   Status status = runProgram(words);
   unlink(script.c_str());
   return status;

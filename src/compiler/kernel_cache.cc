@@ -99,7 +99,8 @@ class FunctionCache {
   };
   static std::string keyOf(const kernel::Function& function, const codegen::Target& target,
                            const codegen::CodegenOptions& options) {
-    return cat(function.name, '\n', target.cpu, target.features, '\n', options.opt_level);
+    return cat(function.name, '\n', toString(target.architecture), target.cpu, target.features,
+               '\n', options.opt_level);
   }
   Entry& entryOf(const std::string& key) {
     std::lock_guard lock(mutex_);
@@ -242,7 +243,7 @@ Status generateKernels(const ir::Module& module, plan::Plan& plan, const Compile
   std::vector<size_t> missing;
   for (size_t i = 0; i < count; ++i) {
     keys[i] = kernel::structureKey(module, plan.clusters[i]);
-    if (!is_native) keys[i] += cat('\n', target.cpu);
+    if (!is_native) keys[i] += cat('\n', options.target);
     if (codegenLevel(options) != kCodegenLevel) keys[i] += "\npatient";
     kernels[i] = options.dump ? nullptr : cache().find(keys[i]);
     if (!kernels[i]) missing.push_back(i);
@@ -275,6 +276,7 @@ Status generateKernels(const ir::Module& module, plan::Plan& plan, const Compile
   });
   TERCEL_TRY(failure);
   program::Program& program = plan.program;
+  program.architecture = target.architecture;
   program.target_cpu = target.cpu;
   program.target_features = target.features;
   for (size_t i = 0; i < count; ++i) {

@@ -36,6 +36,7 @@ program::Program toProgram(const std::string& key, const CompiledKernel& kernel)
   const codegen::Target& target = codegen::Target::host();
   program::Program stored;
   stored.name = key;
+  stored.architecture = target.architecture;
   stored.target_cpu = target.cpu;
   stored.target_features = target.features;
   stored.objects = {kernel.object};

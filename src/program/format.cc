@@ -28,6 +28,7 @@ void transferStep(IO& io, StepT& step) {
 template <class IO, class ProgramT>
 void transferSignature(IO& io, ProgramT& program) {
   io.text(program.name);
+  io.number(program.architecture);
   io.text(program.target_cpu);
   io.text(program.target_features);
   io.list(program.arguments, 16, [&](auto& argument) {

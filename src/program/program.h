@@ -13,6 +13,7 @@
 #include <string>
 #include <vector>
 
+#include "core/architecture.h"
 #include "core/shape.h"
 #include "program/aligned_bytes.h"
 
@@ -91,7 +92,8 @@ using Sequence = std::vector<Step>;
 
 struct Program {
   std::string name;
-  std::string target_cpu;  // of the object code, with its features: checked on load
+  Architecture architecture = kHostArchitecture;  // of the object code, checked on load with
+  std::string target_cpu;                         // its CPU's features
   std::string target_features;
   std::vector<Argument> arguments;
   std::vector<ResultInfo> results;

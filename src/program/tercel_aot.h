@@ -63,7 +63,7 @@ typedef struct tercel_procedure_spec {
 typedef struct tercel_library_options {
   size_t struct_size;
   int32_t side_file; /* 1: the globals' values go to <name>.weights, which is mapped at load */
-  const char* runtime_directory; /* of tercel_runtime.o and tercel-ld; NULL: aot beside this library */
+  const char* runtime_directory; /* of tercel-ld; NULL: aot beside this library */
 } tercel_library_options;
 
 TERCEL_EXPORT int tercel_artifact_create(const char* name, tercel_artifact** artifact);
@@ -83,8 +83,9 @@ TERCEL_EXPORT int tercel_artifact_add_procedure(tercel_artifact* artifact,
  * as it is written; 2: what the plugin does; 3: with LLVM's highest level. What was compiled before is
  * dropped. */
 TERCEL_EXPORT int tercel_artifact_set_optimization_level(tercel_artifact* artifact, int32_t level);
-/* Compiles every procedure for each of `targets`: "native" or a list as "x86-64-v2,x86-64-v4", of
- * which a machine takes the highest that it can run. What was compiled before is dropped. */
+/* Compiles every procedure for each of `targets`: "native" or a list as
+ * "aarch64,x86-64-v2,x86-64-v4", of which a machine takes the highest that it can run. What was
+ * compiled before is dropped. */
 TERCEL_EXPORT int tercel_artifact_compile(tercel_artifact* artifact, const char* targets);
 
 /* `bytes` is to be given back by tercel_free. */

@@ -43,6 +43,9 @@ class Validator {
 
  private:
   Status checkSignature() const {
+    if (static_cast<size_t>(program_.architecture) >= kArchitectureCount) {
+      return invalidArgument("unknown architecture");
+    }
     const std::vector<Argument>& arguments = program_.arguments;
     const std::vector<ResultInfo>& results = program_.results;
     if (!countFits(arguments.size()) || !countFits(results.size())) {

@@ -20,7 +20,7 @@ saved. FOLDER gets a library: NAME.so, NAME.a, NAME.h, NAME.hpp and NAME.cmake.
 
   --name=NAME          of the program (default: the file's)
   --procedure=NAME     of the one procedure of a StableHLO file (default: run)
-  --targets=LIST       native (the default), or CPU levels as x86-64-v2,x86-64-v3,x86-64-v4
+  --targets=LIST       native (the default), aarch64, or CPU levels as x86-64-v2,x86-64-v3,x86-64-v4
   --optimization-level=N
                        0 to 3 (default: 2, which is the plugin's)
   --artifact=PATH      write the artifact too

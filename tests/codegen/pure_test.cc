@@ -162,9 +162,12 @@ void expectResults(const Case& c, Data& data, const std::string& cpu) {
 void run(const std::vector<Case>& cases) {
   std::vector<Kernel> kernels;
   for (const Case& c : cases) kernels.push_back(makeKernel(c));
+  std::vector<const Kernel*> compiled;
+  for (const Kernel& kernel : kernels) compiled.push_back(&kernel);
+  // tests/python/test_aot_aarch64.py runs it.
+  Result<ObjectCode> arm = compileKernels(compiled, *Target::named("aarch64"), {.verify = true});
+  ASSERT_TRUE(arm.ok()) << arm.status().message();
   for (const Target& target : testTargets()) {
-    std::vector<const Kernel*> compiled;
-    for (const Kernel& kernel : kernels) compiled.push_back(&kernel);
     Result<ObjectCode> object = compileKernels(compiled, target, {.verify = true});
     ASSERT_TRUE(object.ok()) << object.status().message();
     engine::ObjectBytes objects[] = {object->bytes};

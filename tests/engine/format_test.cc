@@ -46,6 +46,7 @@ Program everything() {
   call.text = "{uplo = 76 : ui8}";
   Program program = std::move(maker.program);
   program.name = "jit_everything";
+  program.architecture = Architecture::aarch64;
   program.target_cpu = "any";
   program.target_features = "-none";
   program.arguments[1].may_donate = true;

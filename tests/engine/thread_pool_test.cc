@@ -104,11 +104,17 @@ TEST(Host, SaysWhatThereIs) {
 }
 
 TEST(Host, CpuFeatures) {
-  EXPECT_TRUE(checkCpuFeatures("").ok());
-  EXPECT_TRUE(checkCpuFeatures("-avx512f,+cx8,+fxsr").ok());
+  EXPECT_TRUE(checkCpu(kHostArchitecture, "").ok());
+  EXPECT_TRUE(checkCpu(kHostArchitecture, "-avx512f,+cx8,+fxsr").ok());
+  const auto other = kHostArchitecture == Architecture::x86_64 ? Architecture::aarch64
+                                                               : Architecture::x86_64;
+  Status elsewhere = checkCpu(other, "");
+  EXPECT_EQ(elsewhere.code(), Code::failed_precondition);
+  EXPECT_EQ(elsewhere.message(), cat("the program was compiled for ", toString(other),
+                                     ", and this machine is ", toString(kHostArchitecture)));
 #if defined(__x86_64__)
   if (!__builtin_cpu_supports("amx-tile")) {
-    Status status = checkCpuFeatures("+sse3,+amx-tile");
+    Status status = checkCpu(kHostArchitecture, "+sse3,+amx-tile");
     EXPECT_EQ(status.code(), Code::failed_precondition);
     EXPECT_NE(status.message().find("amx-tile"), std::string::npos);
   }

@@ -49,9 +49,8 @@ class Artifact:
         """Writes name.so, name.a, name.h, name.hpp, tercel_program.h and name.cmake.
 
         `targets` and `optimization_level` as in get_compiled_artifact, where another choice is
-        wanted. With `side_file`
-        the globals' values lie in name.weights, which is mapped into memory, and not in the
-        library.
+        wanted: a library has code for one architecture. With `side_file` the globals' values lie in
+        name.weights, which is mapped into memory, and not in the library.
         """
         self._compile(targets, optimization_level)
         runtime = runtime_directory and os.fsencode(runtime_directory)

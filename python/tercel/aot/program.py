@@ -82,9 +82,10 @@ class Program:
 
     @staticmethod
     def get_compiled_artifact(program, targets="native", state=False, optimization_level=2):
-        """The program, compiled for `targets`: "native", or a list as "x86-64-v2,x86-64-v4", of
-        which a machine takes the highest that it can run. New instances start with what the class
-        says, or, with `state`, with what this instance has. `optimization_level`: 0 to 3."""
+        """The program, compiled for `targets`: "native", "aarch64" (64-bit Arm under Linux), or a
+        list as "aarch64,x86-64-v2,x86-64-v4", of which a machine takes the highest that it can run.
+        New instances start with what the class says, or, with `state`, with what this instance
+        has. `optimization_level`: 0 to 3."""
         values = None
         if state:
             if not isinstance(program, Program):

@@ -8,15 +8,18 @@
 #include <vector>
 
 #include "compiler/kernel/kernel.h"
+#include "core/architecture.h"
 #include "core/status.h"
 
 namespace tercel::codegen {
 
+// A machine to compile for.
 struct Target {
+  Architecture architecture = Architecture::x86_64;
   std::string cpu;       // LLVM's name
   std::string features;  // +avx2,-sse4a,...
   int vector_bytes = 16;
-  bool has_f16c = false;
+  bool converts_half = false;  // between f16 and f32
   bool has_fma = false;
   bool has_avx2 = false;
   bool has_avx512 = false;  // F, BW, DQ and VL
@@ -25,7 +28,7 @@ struct Target {
   int64_t l2_bytes = 1 << 20;  // of one core
 
   static const Target& host();
-  // LLVM's name of a CPU or level, as x86-64-v3; INVALID_ARGUMENT for another.
+  // aarch64, or LLVM's name of an x86-64 CPU or level, as x86-64-v3; INVALID_ARGUMENT for another.
   static Result<Target> named(std::string_view cpu);
 };
 
@@ -37,7 +40,7 @@ struct CodegenOptions {
 };
 
 struct ObjectCode {
-  std::vector<std::byte> bytes;      // one relocatable ELF x86-64 object
+  std::vector<std::byte> bytes;      // one relocatable ELF object
   std::vector<std::string> symbols;  // one per kernel, in order
 };
 

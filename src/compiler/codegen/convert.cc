@@ -76,7 +76,7 @@ llvm::Value* Emitter::floatToBFloat16(Value* v) {
 llvm::Value* Emitter::floatToHalf(Value* v) {
   llvm::Type* half = v->getType()->getWithNewType(ir_.getHalfTy());
   llvm::Type* i16 = v->getType()->getWithNewType(ir_.getInt16Ty());
-  if (target_.has_f16c) return ir_.CreateBitCast(ir_.CreateFPTrunc(v, half), i16);
+  if (target_.converts_half) return ir_.CreateBitCast(ir_.CreateFPTrunc(v, half), i16);
   llvm::Type* i32 = v->getType()->getWithNewType(ir_.getInt32Ty());
   Value* word = ir_.CreateBitCast(v, i32);
   Value* sign = ir_.CreateAnd(ir_.CreateLShr(word, bits(word, 16)), bits(word, 0x8000));
@@ -103,7 +103,7 @@ llvm::Value* Emitter::floatToHalf(Value* v) {
 llvm::Value* Emitter::halfToFloat(Value* v) {
   llvm::Type* half = v->getType()->getWithNewType(ir_.getHalfTy());
   llvm::Type* f32 = v->getType()->getWithNewType(ir_.getFloatTy());
-  if (target_.has_f16c) return ir_.CreateFPExt(ir_.CreateBitCast(v, half), f32);
+  if (target_.converts_half) return ir_.CreateFPExt(ir_.CreateBitCast(v, half), f32);
   llvm::Type* i32 = v->getType()->getWithNewType(ir_.getInt32Ty());
   Value* word = ir_.CreateZExt(v, i32);
   Value* sign = ir_.CreateShl(ir_.CreateAnd(word, bits(word, 0x8000)), bits(word, 16));

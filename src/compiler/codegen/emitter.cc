@@ -1,6 +1,5 @@
 #include "compiler/codegen/emitter.h"
 
-#include <llvm/IR/IntrinsicsX86.h>
 #include <llvm/IR/MDBuilder.h>
 
 namespace tercel::codegen {
@@ -50,7 +49,8 @@ void Emitter::emitKernel() {
   loadBuffers();
   emitBlock(0);
   // Streaming stores are weakly ordered: nobody may be told of them before they are visible.
-  if (streams(kernel_)) ir_.CreateIntrinsic(llvm::Intrinsic::x86_sse_sfence, {}, {});
+  if (backend_.streaming_fence && streams(kernel_))
+    ir_.CreateIntrinsic(backend_.streaming_fence, {}, {});
   ir_.CreateRetVoid();
   if (has_variables_) promoteVariables();
 }

@@ -7,6 +7,7 @@
 
 #include <vector>
 
+#include "compiler/codegen/backend.h"
 #include "compiler/codegen/codegen.h"
 
 namespace tercel::codegen {
@@ -14,7 +15,8 @@ namespace tercel::codegen {
 class Emitter {
  public:
   Emitter(llvm::Module& module, const Target& target, const kernel::Kernel& kernel)
-      : module_(module), target_(target), kernel_(kernel), ir_(module.getContext()) {}
+      : module_(module), target_(target), kernel_(kernel),
+        backend_(backendOf(target.architecture)), ir_(module.getContext()) {}
   void emitKernel();
   void emitFunction(kernel::FunctionId function);
 
@@ -111,6 +113,7 @@ class Emitter {
   llvm::Module& module_;
   const Target& target_;
   const kernel::Kernel& kernel_;
+  const Backend& backend_;
   llvm::IRBuilder<> ir_;
   llvm::Function* function_ = nullptr;
   std::vector<llvm::Function*> functions_;  // the kernel's own

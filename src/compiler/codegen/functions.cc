@@ -6,13 +6,6 @@
 
 namespace tercel::codegen {
 
-namespace {
-
-// Functions of it keep half of the vector registers, and so what the caller's loop has in them.
-constexpr llvm::CallingConv::ID kConvention = llvm::CallingConv::Intel_OCL_BI;
-
-}  // namespace
-
 void Emitter::declareFunctions() {
   for (const kernel::Function& function : kernel_.functions) {
     const kernel::Block& body = kernel_.blocks[function.body];
@@ -23,7 +16,7 @@ void Emitter::declareFunctions() {
     if (!declared) {
       declared = llvm::Function::Create(signature, llvm::GlobalValue::ExternalLinkage,
                                         function.name, module_);
-      declared->setCallingConv(kConvention);
+      declared->setCallingConv(backend_.rare_convention);
       setAttributes(declared);
     }
     TERCEL_CHECK(declared->getFunctionType() == signature, "two functions called ", function.name);
@@ -52,7 +45,7 @@ llvm::Value* Emitter::emitRarely(const Inst& inst) {
   llvm::SmallVector<Value*, 8> args;
   for (size_t i = 1; i < inst.operands.size(); ++i) args.push_back(operand(inst, i));
   llvm::CallInst* call = ir_.CreateCall(functions_[static_cast<size_t>(inst.imm)], args);
-  call->setCallingConv(kConvention);
+  call->setCallingConv(backend_.rare_convention);
   ir_.CreateBr(join);
   ir_.SetInsertPoint(join);
   llvm::PHINode* result = ir_.CreatePHI(type(inst.type), 2);

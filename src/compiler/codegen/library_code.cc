@@ -171,8 +171,8 @@ bool isLibraryFunction(std::string_view name) {
   return std::ranges::any_of(kForwarded, [&](const Forwarded& f) { return f.name == name; });
 }
 
-Result<ObjectCode> compileLibraryCode(const LibraryCode& library) {
-  TERCEL_ASSIGN(const Target target, Target::named("x86-64"));
+Result<ObjectCode> compileLibraryCode(const LibraryCode& library, Architecture architecture) {
+  TERCEL_ASSIGN(const Target target, Target::named(toString(architecture)));
   Machine machine(target, {}, Output::object);
   llvm::LLVMContext context;
   std::unique_ptr<llvm::Module> module = machine.newModule(context);

@@ -26,9 +26,9 @@ struct LibraryCode {
 // Whether a library has a function of that name besides its procedures, as <name>_create.
 bool isLibraryFunction(std::string_view name);
 
-// For any x86-64 CPU. Its symbols are <name>_create and the like; it needs those of
+// For any CPU of the architecture. Its symbols are <name>_create and the like; it needs those of
 // tercel_program.h and runtime/library/embedded.h.
-Result<ObjectCode> compileLibraryCode(const LibraryCode& library);
+Result<ObjectCode> compileLibraryCode(const LibraryCode& library, Architecture architecture);
 
 // A static library of object files; its members have the files' names.
 Status writeArchive(const std::vector<std::string>& objects, const std::string& path);

@@ -25,13 +25,16 @@ class Machine {
   llvm::StringRef run(llvm::Module& module);
 
   bool serves(const Target& target, const CodegenOptions& options) const {
-    return cpu_ == target.cpu && features_ == target.features && level_ == options.opt_level &&
+    return architecture_ == target.architecture && cpu_ == target.cpu &&
+           features_ == target.features && level_ == options.opt_level &&
            verify_ == options.verify;
   }
 
  private:
-  void addPasses(const CodegenOptions& options, Output output);
+  // False where LLVM lacks a part of it.
+  bool addOwnPasses(const CodegenOptions& options, llvm::CodeGenFileType file);
 
+  Architecture architecture_;
   std::string cpu_, features_;
   int level_;
   bool verify_;

@@ -1,4 +1,4 @@
-// The passes between LLVM IR and machine code, in order.
+// The passes between LLVM IR and machine code of x86-64, in order.
 #pragma once
 #include <llvm/CodeGen/TargetPassConfig.h>
 #include <llvm/IR/LegacyPassManager.h>

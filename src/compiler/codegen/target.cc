@@ -12,14 +12,22 @@ namespace tercel::codegen {
 namespace {
 
 template <class Has>
-void readFeatures(Target& target, Has has) {
-  target.has_f16c = has("f16c");
+void readX86Features(Target& target, Has has) {
+  target.converts_half = has("f16c");
   target.has_fma = has("fma");
   target.has_avx2 = has("avx2");
-  target.has_avx512 = has("avx512f") && has("avx512bw") && has("avx512dq") && has("avx512vl");
+  // BW implies F, and LLVM's list of a level leaves out what is implied.
+  target.has_avx512 = has("avx512bw") && has("avx512dq") && has("avx512vl");
   target.has_avx512_bf16 = target.has_avx512 && has("avx512bf16");
   target.has_avx512_fp16 = target.has_avx512 && has("avx512fp16");
   target.vector_bytes = target.has_avx512 ? 64 : target.has_avx2 ? 32 : 16;
+}
+
+// Armv8.0-A with NEON, which every 64-bit Arm CPU under Linux has.
+Target armTarget() {
+  return {.architecture = Architecture::aarch64, .cpu = "generic",
+          .features = "+fp-armv8,+neon", .vector_bytes = 16, .converts_half = true,
+          .has_fma = true};
 }
 
 // In one order: the string keys caches of code.
@@ -37,7 +45,7 @@ Target hostTarget() {
   for (const auto& feature : features)
     names.push_back(cat(feature.second ? '+' : '-', std::string_view(feature.first())));
   target.features = joined(std::move(names));
-  readFeatures(target, [&](const char* name) { return features.lookup(name); });
+  readX86Features(target, [&](const char* name) { return features.lookup(name); });
   if (long l2 = sysconf(_SC_LEVEL2_CACHE_SIZE); l2 > 0) target.l2_bytes = l2;
   return target;
 }
@@ -51,17 +59,18 @@ const Target& Target::host() {
 }
 
 Result<Target> Target::named(std::string_view cpu) {
+  if (cpu == toString(Architecture::aarch64)) return armTarget();
   Target target{.cpu = std::string(cpu)};
   if (llvm::X86::parseArchX86(target.cpu, /*Only64Bit=*/true) == llvm::X86::CK_None) {
-    return invalidArgument("unknown target ", cpu, "; known are native, x86-64-v2, x86-64-v3, "
-                           "x86-64-v4 and LLVM's names of x86-64 CPUs");
+    return invalidArgument("unknown target ", cpu, "; known are native, aarch64, x86-64-v2, "
+                           "x86-64-v3, x86-64-v4 and LLVM's names of x86-64 CPUs");
   }
   llvm::SmallVector<llvm::StringRef, 64> features;
   llvm::X86::getFeaturesForCPU(target.cpu, features);
   std::vector<std::string> names;
   for (llvm::StringRef name : features) names.push_back(cat('+', std::string_view(name)));
   target.features = joined(std::move(names));
-  readFeatures(target, [&](const char* name) { return llvm::is_contained(features, name); });
+  readX86Features(target, [&](const char* name) { return llvm::is_contained(features, name); });
   return target;
 }
 

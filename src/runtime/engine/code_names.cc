@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "core/log.h"
+#include "runtime/engine/elf_machine.h"
 
 // gdb's JIT interface: it finds these two by name and stops in the function.
 extern "C" {
@@ -92,7 +93,7 @@ std::string symbolFile(const LoadedCode& code, const std::vector<Named>& names) 
   header.e_ident[EI_DATA] = ELFDATA2LSB;
   header.e_ident[EI_VERSION] = EV_CURRENT;
   header.e_type = ET_EXEC;
-  header.e_machine = EM_X86_64;
+  header.e_machine = elfMachine(kHostArchitecture).number;
   header.e_version = EV_CURRENT;
   header.e_ehsize = sizeof header;
   header.e_shoff = table + table_bytes + strings.size();

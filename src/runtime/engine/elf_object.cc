@@ -2,6 +2,8 @@
 
 #include <cstring>
 
+#include "runtime/engine/elf_machine.h"
+
 namespace tercel::engine {
 namespace {
 
@@ -28,7 +30,10 @@ Result<std::string_view> textAt(std::span<const std::byte> table, size_t offset)
 
 class Parser {
  public:
-  explicit Parser(std::span<const std::byte> bytes) { object_.bytes = bytes; }
+  Parser(std::span<const std::byte> bytes, Architecture architecture)
+      : architecture_(architecture) {
+    object_.bytes = bytes;
+  }
 
   Result<ElfObject> parse() {
     TERCEL_TRY(readHeader());
@@ -54,8 +59,8 @@ class Parser {
     if (std::memcmp(header.e_ident, ELFMAG, SELFMAG) != 0 ||
         header.e_ident[EI_CLASS] != ELFCLASS64 || header.e_ident[EI_DATA] != ELFDATA2LSB)
       return malformed("not a 64-bit ELF file");
-    if (header.e_type != ET_REL || header.e_machine != EM_X86_64)
-      return malformed("not a relocatable x86-64 object");
+    if (header.e_type != ET_REL || header.e_machine != elfMachine(architecture_).number)
+      return malformed("not a relocatable ", toString(architecture_), " object");
     if (header.e_shentsize != sizeof(Elf64_Shdr)) return malformed("section header size");
     size_t count = header.e_shnum;
     if (header.e_shoff > bytes.size() ||
@@ -124,6 +129,7 @@ class Parser {
     return {};
   }
 
+  Architecture architecture_;
   ElfObject object_;
 };
 
@@ -133,8 +139,8 @@ Elf64_Rela ElfRelocations::operator[](size_t i) const {
   return readAt<Elf64_Rela>(bytes, i * sizeof(Elf64_Rela));
 }
 
-Result<ElfObject> parseElfObject(std::span<const std::byte> bytes) {
-  return Parser(bytes).parse();
+Result<ElfObject> parseElfObject(std::span<const std::byte> bytes, Architecture architecture) {
+  return Parser(bytes, architecture).parse();
 }
 
 }  // namespace tercel::engine

@@ -1,4 +1,4 @@
-// A checked view of one relocatable ELF x86-64 object.
+// A checked view of one relocatable ELF object.
 #pragma once
 #include <elf.h>
 
@@ -7,6 +7,7 @@
 #include <string_view>
 #include <vector>
 
+#include "core/architecture.h"
 #include "core/status.h"
 
 namespace tercel::engine {
@@ -40,6 +41,6 @@ struct ElfObject {
   }
 };
 
-Result<ElfObject> parseElfObject(std::span<const std::byte> bytes);
+Result<ElfObject> parseElfObject(std::span<const std::byte> bytes, Architecture architecture);
 
 }  // namespace tercel::engine

@@ -79,7 +79,8 @@ double cpuQuota() {
   return least;
 }
 
-bool cpuSupports(std::string_view feature) {
+// Code for others than x86-64 asks for nothing that one of their CPUs may lack.
+bool cpuSupports([[maybe_unused]] std::string_view feature) {
 #if defined(__x86_64__)
   __builtin_cpu_init();
   const std::pair<const char*, bool> known[] = {
@@ -113,7 +114,11 @@ int64_t availableMemory() {
   return least;
 }
 
-Status checkCpuFeatures(std::string_view features) {
+Status checkCpu(Architecture architecture, std::string_view features) {
+  if (architecture != kHostArchitecture) {
+    return failedPrecondition("the program was compiled for ", toString(architecture),
+                              ", and this machine is ", toString(kHostArchitecture));
+  }
   while (!features.empty()) {
     std::string_view feature = features.substr(0, features.find(','));
     features.remove_prefix(std::min(features.size(), feature.size() + 1));

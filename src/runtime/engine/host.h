@@ -3,6 +3,7 @@
 #include <cstdint>
 #include <string_view>
 
+#include "core/architecture.h"
 #include "core/status.h"
 
 namespace tercel::engine {
@@ -17,8 +18,8 @@ inline int threadsFor(int64_t wanted) {
 // Bytes of memory that the machine and its cgroups allow in all.
 int64_t availableMemory();
 
-// FAILED_PRECONDITION where code made for `features` ("+avx2,+fma,-avx512f") needs an instruction
-// set that this CPU lacks. Only those of cpu_features.def are looked at.
-Status checkCpuFeatures(std::string_view features);
+// FAILED_PRECONDITION where code was made for another architecture, or for `features`
+// ("+avx2,+fma,-avx512f") of which this CPU lacks one; only cpu_features.def's are looked at.
+Status checkCpu(Architecture architecture, std::string_view features);
 
 }  // namespace tercel::engine

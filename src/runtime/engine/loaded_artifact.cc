@@ -148,7 +148,7 @@ Result<program::Program> readProgram(std::span<const std::byte> file) {
   Status unfit = failedPrecondition(artifact.name, " has no code for any CPU");
   for (const std::vector<std::byte>& code : artifact.procedures[0].codes) {
     TERCEL_ASSIGN(program::Program program, program::deserialize(code));
-    unfit = checkCpuFeatures(program.target_features);
+    unfit = checkCpu(program.architecture, program.target_features);
     if (unfit.ok()) return program;
   }
   return unfit;

@@ -85,7 +85,7 @@ Result<std::shared_ptr<LoadedProgram>> LoadedProgram::load(program::Program prog
 Result<std::shared_ptr<LoadedProgram>> LoadedProgram::load(
     std::shared_ptr<const program::Program> program, const LoadOptions& options) try {
   TERCEL_TRY(program::validate(*program));
-  TERCEL_TRY(checkCpuFeatures(program->target_features));
+  TERCEL_TRY(checkCpu(program->architecture, program->target_features));
   TERCEL_TRY(checkParts(*program));
   std::shared_ptr<LoadedProgram> loaded(new LoadedProgram);
   loaded->program_ = std::move(program);

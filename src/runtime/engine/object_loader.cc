@@ -1,6 +1,7 @@
 #include "runtime/engine/object_loader.h"
 
 #include <sys/mman.h>
+#include <unistd.h>
 
 #include <array>
 #include <cstring>
@@ -8,16 +9,19 @@
 #include <utility>
 #include <vector>
 
+#include "runtime/engine/elf_machine.h"
 #include "runtime/engine/elf_object.h"
 
 namespace tercel::engine {
 namespace {
 
-constexpr size_t kPage = 4096;
-constexpr size_t kLimit = size_t{1} << 30;  // every 32-bit displacement within it is in range
-// jmp *0(%rip), then the 64-bit address.
-constexpr std::array<uint8_t, 6> kJump = {0xff, 0x25, 0, 0, 0, 0};
+const ElfMachine& kMachine = elfMachine(kHostArchitecture);
 constexpr size_t kStubBytes = 16;
+
+size_t pageBytes() {
+  static const auto bytes = static_cast<size_t>(sysconf(_SC_PAGESIZE));
+  return bytes;
+}
 
 enum Region { code, constants, data, kRegions };
 
@@ -28,11 +32,6 @@ Region regionOf(const Elf64_Shdr& section) {
 
 size_t alignUp(size_t value, size_t align) { return (value + align - 1) / align * align; }
 
-bool isGotReference(uint32_t type) {
-  return type == R_X86_64_GOTPCREL || type == R_X86_64_GOTPCRELX ||
-         type == R_X86_64_REX_GOTPCRELX;
-}
-
 }  // namespace
 
 class Linker {
@@ -41,7 +40,7 @@ class Linker {
 
   Result<LoadedCode> link(std::span<const ObjectBytes> objects) {
     for (ObjectBytes bytes : objects) {
-      TERCEL_ASSIGN(ElfObject object, parseElfObject(bytes));
+      TERCEL_ASSIGN(ElfObject object, parseElfObject(bytes, kHostArchitecture));
       objects_.push_back({std::move(object)});
     }
     for (Placed& placed : objects_) TERCEL_TRY(place(placed));
@@ -66,8 +65,8 @@ class Linker {
       size_t& used = region_bytes_[regionOf(section)];
       used = alignUp(used, std::max<size_t>(section.sh_addralign, 1));
       placed.offsets.back() = used;
-      if (section.sh_size > kLimit || used + section.sh_size > kLimit)
-        return resourceExhausted("object code larger than ", kLimit, " bytes");
+      if (section.sh_size > kMachine.reach || used + section.sh_size > kMachine.reach)
+        return resourceExhausted("object code larger than ", kMachine.reach, " bytes");
       used += section.sh_size;
     }
     countIndirections(placed.object);
@@ -80,7 +79,11 @@ class Linker {
       if (symbol.section == SHN_UNDEF || symbol.section == SHN_ABS) ++stubs_;
     for (const ElfRelocations& relocations : object.relocations)
       for (size_t i = 0; i < relocations.count(); ++i)
-        if (isGotReference(ELF64_R_TYPE(relocations[i].r_info))) ++addresses_;
+        if (referenceOf(relocations[i]) == Reference::slot) ++addresses_;
+  }
+
+  static Reference referenceOf(const Elf64_Rela& entry) {
+    return kMachine.reference(ELF64_R_TYPE(entry.r_info));
   }
 
   Status map() {
@@ -91,9 +94,10 @@ class Linker {
     size_t total = 0;
     for (int region = 0; region < kRegions; ++region) {
       region_at_[region] = total;
-      total += alignUp(region_bytes_[region], kPage);
+      total += alignUp(region_bytes_[region], pageBytes());
     }
-    if (total > kLimit) return resourceExhausted("object code larger than ", kLimit, " bytes");
+    if (total > kMachine.reach)
+      return resourceExhausted("object code larger than ", kMachine.reach, " bytes");
     if (total == 0) return {};
     void* base = mmap(nullptr, total, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
     if (base == MAP_FAILED) return resourceExhausted("no memory for ", total, " bytes of code");
@@ -159,44 +163,18 @@ class Linker {
   }
 
   Status apply(const Elf64_Rela& entry, std::byte* section, uint64_t size, uint64_t target) {
-    uint32_t type = ELF64_R_TYPE(entry.r_info);
-    bool wide = type == R_X86_64_64 || type == R_X86_64_PC64;
-    if (type == R_X86_64_NONE) return {};
-    if (entry.r_offset > size || size - entry.r_offset < (wide ? 8u : 4u))
+    const uint32_t type = ELF64_R_TYPE(entry.r_info);
+    const Reference reference = referenceOf(entry);
+    if (reference == Reference::nothing) return {};
+    if (reference == Reference::unknown)
+      return unimplemented("object code has a relocation of type ", type);
+    if (entry.r_offset > size || size - entry.r_offset < kMachine.bytes(type))
       return invalidArgument("malformed object code: a relocation outside its section");
+    if (reference == Reference::code) target = near(target);
+    if (reference == Reference::slot) target = addressSlot(target);
     std::byte* at = section + entry.r_offset;
-    uint64_t place = reinterpret_cast<uint64_t>(at);
-    uint64_t addend = static_cast<uint64_t>(entry.r_addend);
-    switch (type) {
-      case R_X86_64_64: return write64(at, target + addend);
-      case R_X86_64_PC64: return write64(at, target + addend - place);
-      case R_X86_64_32:
-        if ((target + addend) >> 32) return outOfRange(type);
-        return write32(at, target + addend);
-      case R_X86_64_32S: return writeSigned32(at, target + addend, type);
-      case R_X86_64_PC32: return writeSigned32(at, target + addend - place, type);
-      case R_X86_64_PLT32: return writeSigned32(at, near(target) + addend - place, type);
-      case R_X86_64_GOTPCREL: case R_X86_64_GOTPCRELX: case R_X86_64_REX_GOTPCRELX:
-        return writeSigned32(at, addressSlot(target) + addend - place, type);
-      default: return unimplemented("object code has a relocation of type ", type);
-    }
-  }
-
-  static Status outOfRange(uint32_t type) {
-    return Status(Code::out_of_range, cat("a relocation of type ", type, " is out of range"));
-  }
-  static Status write64(std::byte* at, uint64_t value) {
-    std::memcpy(at, &value, 8);
-    return {};
-  }
-  static Status write32(std::byte* at, uint64_t value) {
-    std::memcpy(at, &value, 4);
-    return {};
-  }
-  static Status writeSigned32(std::byte* at, uint64_t value, uint32_t type) {
-    auto narrow = static_cast<int32_t>(static_cast<uint32_t>(value));
-    if (static_cast<uint64_t>(int64_t{narrow}) != value) return outOfRange(type);
-    return write32(at, value);
+    return kMachine.apply(type, at, target + static_cast<uint64_t>(entry.r_addend),
+                          reinterpret_cast<uint64_t>(at));
   }
 
   bool isMapped(uint64_t address) const {
@@ -209,8 +187,8 @@ class Linker {
     auto [found, is_new] = stub_of_.try_emplace(target, stub_at_);
     std::byte* stub = code_.base_ + found->second;
     if (is_new) {
-      std::memcpy(stub, kJump.data(), kJump.size());
-      std::memcpy(stub + kJump.size(), &target, 8);
+      std::memcpy(stub, kMachine.jump.data(), kMachine.jump.size());
+      std::memcpy(stub + kMachine.jump.size(), &target, 8);
       stub_at_ += kStubBytes;
     }
     return reinterpret_cast<uint64_t>(stub);
@@ -229,8 +207,10 @@ class Linker {
 
   Status protect() {
     constexpr int kAccess[] = {PROT_READ | PROT_EXEC, PROT_READ};
+    auto* code_start = reinterpret_cast<char*>(code_.base_ + region_at_[code]);
+    __builtin___clear_cache(code_start, code_start + region_bytes_[code]);
     for (int region : {code, constants}) {
-      size_t bytes = alignUp(region_bytes_[region], kPage);
+      size_t bytes = alignUp(region_bytes_[region], pageBytes());
       if (bytes && mprotect(code_.base_ + region_at_[region], bytes, kAccess[region]) != 0)
         return resourceExhausted("cannot protect ", bytes, " bytes of code");
     }

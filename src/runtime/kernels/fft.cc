@@ -8,37 +8,6 @@
 namespace tercel::kernels {
 namespace fft {
 
-#define TERCEL_FFT_KERNELS(isa)                  \
-  extern const LaneKernels<float> isa##_f32;     \
-  extern const LaneKernels<double> isa##_f64;
-TERCEL_FFT_KERNELS(sse2)
-TERCEL_FFT_KERNELS(avx2)
-TERCEL_FFT_KERNELS(avx512)
-#undef TERCEL_FFT_KERNELS
-
-namespace {
-
-enum class Isa : uint8_t { sse2, avx2, avx512 };
-
-Isa isaOfThisMachine() {
-  if (!__builtin_cpu_supports("avx2") || !__builtin_cpu_supports("fma")) return Isa::sse2;
-  return __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512dq") ? Isa::avx512
-                                                                                : Isa::avx2;
-}
-
-const Isa kIsa = isaOfThisMachine();
-
-}  // namespace
-
-template <>
-const LaneKernels<float>& laneKernels() {
-  return kIsa == Isa::sse2 ? sse2_f32 : kIsa == Isa::avx2 ? avx2_f32 : avx512_f32;
-}
-template <>
-const LaneKernels<double>& laneKernels() {
-  return kIsa == Isa::sse2 ? sse2_f64 : kIsa == Isa::avx2 ? avx2_f64 : avx512_f64;
-}
-
 namespace {
 
 template <class T>

@@ -1,5 +1,5 @@
-// A LaneJob from memory to memory. fft_sse2.cc and its likes define TERCEL_FFT_BYTES, the size of a
-// vector, and include this.
+// A LaneJob from memory to memory. fft_baseline.cc and its likes define TERCEL_FFT_BYTES, the size
+// of a vector, and include this.
 #pragma once
 #include "runtime/kernels/fft_passes.h"
 
