@@ -14,7 +14,7 @@ using Comparator = void (*)(void* const* params, int64_t a, int64_t b, void* scr
 
 struct Sort {
   Comparator compare = nullptr;
-  int64_t scratch_bytes = 0;  // that the comparator needs, scratch[0] included
+  int64_t scratch_bytes = 1;  // that the comparator needs, scratch[0] included
   int64_t outer = 1, length = 0, inner = 1;
   int64_t kept = 0;  // elements from the front of each row that matter; what follows is undefined
   std::span<const int64_t> element_bytes;  // of each operand: 1, 2, 4, 8 or 16
