@@ -1,11 +1,13 @@
 // Errors that input or environment can cause (Status, Result) and our own bugs (TERCEL_CHECK).
 #pragma once
+#include <concepts>
 #include <cstdint>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
+#include <type_traits>
 #include <utility>
-#include <variant>
 
 namespace tercel {
 
@@ -30,75 +32,116 @@ enum class Code : uint8_t {
   unauthenticated = 16,
 };
 
+// One pointer, null for success: what does not fail costs neither space nor time.
 class [[nodiscard]] Status {
  public:
   Status() = default;
-  Status(Code code, std::string message) : code_(code), message_(std::move(message)) {}
-  bool ok() const { return code_ == Code::ok; }
-  Code code() const { return code_; }
-  const std::string& message() const { return message_; }
+  Status(Code code, std::string message);
+  Status(const Status& other) : error_(other.error_ ? copyOf(*other.error_) : nullptr) {}
+  Status(Status&& other) noexcept : error_(std::exchange(other.error_, nullptr)) {}
+  Status& operator=(Status other) noexcept {
+    std::swap(error_, other.error_);
+    return *this;
+  }
+  ~Status() {
+    if (error_) [[unlikely]] destroy(error_);
+  }
+  bool ok() const { return !error_; }
+  Code code() const { return error_ ? error_->code : Code::ok; }
+  const std::string& message() const;
   // The same error with `context` in front of its message.
   Status within(std::string_view context) const;
 
  private:
-  Code code_ = Code::ok;
-  std::string message_;
+  struct Error {
+    Code code;
+    std::string message;
+  };
+  static Error* copyOf(const Error& error);
+  static void destroy(Error* error);
+
+  Error* error_ = nullptr;
 };
 
 template <class T>
 class [[nodiscard]] Result {
  public:
-  Result(T value) : state_(std::move(value)) {}
-  Result(Status status) : state_(std::move(status)) {}
-  bool ok() const { return std::holds_alternative<T>(state_); }
-  Status status() const { return ok() ? Status() : std::get<Status>(state_); }
-  T& operator*() { return std::get<T>(state_); }
-  const T& operator*() const { return std::get<T>(state_); }
-  T* operator->() { return &std::get<T>(state_); }
-  const T* operator->() const { return &std::get<T>(state_); }
+  Result(T value) : value_(std::move(value)) {}
+  Result(Status status) : status_(std::move(status)) {}
+  bool ok() const { return value_.has_value(); }
+  Status status() const& { return status_; }
+  Status status() && { return std::move(status_); }
+  T& operator*() { return checked(value_); }
+  const T& operator*() const { return checked(value_); }
+  T* operator->() { return &checked(value_); }
+  const T* operator->() const { return &checked(value_); }
 
  private:
-  std::variant<T, Status> state_;
+  template <class Value>
+  static auto& checked(Value& value);
+
+  std::optional<T> value_;
+  Status status_;
 };
 
-// Joins its arguments into one string: text, characters and numbers.
-template <class... Args>
-std::string cat(const Args&... args) {
-  std::string text;
-  [[maybe_unused]] auto append = [&text](const auto& arg) {
-    using Arg = std::decay_t<decltype(arg)>;
-    if constexpr (std::is_same_v<Arg, char>) {
-      text += arg;
-    } else if constexpr (std::is_arithmetic_v<Arg>) {
-      text += std::to_string(arg);
+// What a message is joined of.
+class Piece {
+ public:
+  Piece(std::string_view text) : kind_(Kind::text), size_(text.size()), text_(text.data()) {}
+  Piece(const char* text) : Piece(std::string_view(text)) {}
+  Piece(const std::string& text) : Piece(std::string_view(text)) {}
+  Piece(char character) : kind_(Kind::character), signed_(character) {}
+  template <std::integral T>
+  Piece(T number) : kind_(std::is_signed_v<T> ? Kind::signed_number : Kind::unsigned_number) {
+    if constexpr (std::is_signed_v<T>) {
+      signed_ = number;
     } else {
-      text += std::string_view(arg);
+      unsigned_ = number;
     }
+  }
+  Piece(double number) : kind_(Kind::real_number), real_(number) {}
+
+  void appendTo(std::string& text) const;
+
+ private:
+  enum class Kind : uint8_t { text, character, signed_number, unsigned_number, real_number };
+  Kind kind_;
+  size_t size_ = 0;
+  union {
+    const char* text_;
+    int64_t signed_;
+    uint64_t unsigned_;
+    double real_;
   };
-  (append(args), ...);
-  return text;
+};
+
+std::string join(std::span<const Piece> pieces);
+Status failure(Code code, std::span<const Piece> pieces);
+
+// Joins its arguments into one string: text, characters and numbers. Inline, since each use has
+// types of its own and there would be a function for each.
+template <class... Args>
+[[gnu::always_inline]] inline std::string cat(const Args&... args) {
+  if constexpr (sizeof...(args) == 0) {
+    return {};
+  } else {
+    const Piece pieces[] = {Piece(args)...};
+    return join(pieces);
+  }
 }
 
-template <class... Args>
-Status invalidArgument(const Args&... args) {
-  return Status(Code::invalid_argument, cat(args...));
-}
-template <class... Args>
-Status unimplemented(const Args&... args) {
-  return Status(Code::unimplemented, cat(args...));
-}
-template <class... Args>
-Status internalError(const Args&... args) {
-  return Status(Code::internal, cat(args...));
-}
-template <class... Args>
-Status resourceExhausted(const Args&... args) {
-  return Status(Code::resource_exhausted, cat(args...));
-}
-template <class... Args>
-Status failedPrecondition(const Args&... args) {
-  return Status(Code::failed_precondition, cat(args...));
-}
+#define TERCEL_FAILURE(name, its_code)                               \
+  template <class... Args>                                           \
+  [[gnu::always_inline]] inline Status name(const Args&... args) {   \
+    const Piece pieces[] = {Piece(args)...};                         \
+    return failure(Code::its_code, pieces);                          \
+  }
+TERCEL_FAILURE(invalidArgument, invalid_argument)
+TERCEL_FAILURE(unimplemented, unimplemented)
+TERCEL_FAILURE(internalError, internal)
+TERCEL_FAILURE(resourceExhausted, resource_exhausted)
+TERCEL_FAILURE(failedPrecondition, failed_precondition)
+#undef TERCEL_FAILURE
 
 // A bug of ours, thrown to the nearest compile or execute boundary, which turns it into a Status
 // and a reproducer. Never caused by input.
@@ -108,6 +151,13 @@ Status failedPrecondition(const Args&... args) {
 struct CheckFailure {
   std::string message;
 };
+
+template <class T>
+template <class Value>
+auto& Result<T>::checked(Value& value) {
+  if (!value) [[unlikely]] checkFailed("ok()", __FILE__, __LINE__, "a Result without a value");
+  return *value;
+}
 
 }  // namespace tercel
 
@@ -130,5 +180,5 @@ struct CheckFailure {
 #define TERCEL_ASSIGN(lhs, expr) TERCEL_ASSIGN_IMPL(TERCEL_CONCAT(result_, __LINE__), lhs, expr)
 #define TERCEL_ASSIGN_IMPL(result, lhs, expr) \
   auto result = (expr);                       \
-  if (!result.ok()) return result.status();   \
+  if (!result.ok()) return std::move(result).status(); \
   lhs = std::move(*result)
