@@ -244,7 +244,7 @@ Status generateKernels(const ir::Module& module, plan::Plan& plan, const Compile
   for (size_t i = 0; i < count; ++i) {
     keys[i] = kernel::structureKey(module, plan.clusters[i]);
     if (!is_native) keys[i] += cat('\n', options.target);
-    if (codegenLevel(options) != kCodegenLevel) keys[i] += "\npatient";
+    if (codegenLevel(options) != kCodegenLevel) keys[i] += cat("\nlevel ", codegenLevel(options));
     kernels[i] = options.dump ? nullptr : cache().find(keys[i]);
     if (!kernels[i]) missing.push_back(i);
   }

@@ -11,7 +11,6 @@ namespace {
 
 class Factorizations : public LinalgTest {
  protected:
-
   std::vector<Matrix> matrices(size_t count, int64_t rows, int64_t cols) {
     std::vector<Matrix> batch;
     for (size_t b = 0; b < count; ++b) batch.push_back(random_.matrix(rows, cols));

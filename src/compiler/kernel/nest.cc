@@ -127,8 +127,7 @@ void KernelLowering::addParams() {
 }
 
 Scalar KernelLowering::inMemory(ir::Value v) const {
-  DType dtype = module.shape(v).dtype;
-  return storedScalar(moves_bits_ ? bitsOf(dtype) : dtype);
+  return storedScalar(movedAs(module.shape(v).dtype));
 }
 
 void KernelLowering::bindInputs(Emitter& emitter) const {
@@ -201,7 +200,7 @@ bool streamsOutputs(const Lowering& low, int lanes, int64_t extent, int64_t larg
     const Shape& shape = low.module.shape(low.cluster.outputs[o]);
     bool in_place = (o < low.cluster.alias.size() && low.cluster.alias[o] >= 0) ||
                     (o < low.cluster.may_alias.size() && low.cluster.may_alias[o] >= 0);
-    DType dtype = low.movesBits() ? bitsOf(shape.dtype) : shape.dtype;
+    DType dtype = low.movedAs(shape.dtype);
     if (in_place || isComplex(dtype) || shape.bytes() < large ||
         lanes * static_cast<int64_t>(byteSize(shape.dtype)) != kLine)
       return false;

@@ -16,6 +16,8 @@ class Lowering {
 
   // Whether elements are only moved, and emitters evaluate their bits.
   virtual bool movesBits() const { return false; }
+  // What its memory holds for elements of a type.
+  DType movedAs(DType dtype) const { return movesBits() ? bitsOf(dtype) : dtype; }
 
   const ir::Module& module;
   const Cluster& cluster;

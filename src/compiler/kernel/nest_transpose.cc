@@ -65,8 +65,7 @@ class TransposeNest {
           in_group_ = g;
     }
     if (in_group_ == kNone || out_group_ == kNone) return false;
-    dtype_ = m_.shape(transpose_).dtype;
-    if (low_.movesBits()) dtype_ = bitsOf(dtype_);
+    dtype_ = low_.movedAs(m_.shape(transpose_).dtype);
     held_ = heldAs(storedScalar(dtype_));
     // Twice as many lines as this would not fit in registers.
     tile_ = low_.machine.vector_bytes / static_cast<int>(std::max<int64_t>(2, byteSize(held_)));

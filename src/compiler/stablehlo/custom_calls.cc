@@ -98,7 +98,8 @@ Status ModuleBuilder::buildCustomCall(const WireOp& op, const OpRow& row, const 
   std::string_view target = textOf(wire_, attrNamed(row, attrs, "call_target_name")).value_or("");
   // JAX's wish that one op be scheduled before another.
   if (target == "control_dep") return bind(op.results, {});
-  if (isForeignCall(target)) return buildForeignCall(op, row, attrs, target, block);
+  if (BuildForeign build = foreignCalled(target))
+    return buildForeignCall(op, row, attrs, target, build, block);
   ir::Values operands = operandsOf(op);
   TERCEL_TRY(takeResults(op));
   TERCEL_TRY(spendValues(2 * (operands.size() + result_types_.size())));

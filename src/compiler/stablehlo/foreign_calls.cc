@@ -72,11 +72,10 @@ bool isShortened(const ir::Type& operand, const ir::Type& result, int64_t dimens
 }  // namespace
 
 // A region that calls a function: what custom calls name as their computations.
-Status ModuleBuilder::calledRegion(const OpRow& row, const OpAttrs& attrs,
-                                   std::span<const ir::Type> args,
+Status ModuleBuilder::calledRegion(const ForeignCall& call, std::span<const ir::Type> args,
                                    std::span<const ir::Type> results, ir::RegionId* region) {
   std::span<const uint32_t> names;
-  if (uint32_t list = attrNamed(row, attrs, "called_computations"); list != kNone)
+  if (uint32_t list = attrNamed(call.row, call.attrs, "called_computations"); list != kNone)
     if (auto items = listOf(wire_, list)) names = *items;
   std::string name;
   if (names.size() == 1) TERCEL_TRY(readText(names[0], name));
@@ -85,46 +84,47 @@ Status ModuleBuilder::calledRegion(const OpRow& row, const OpAttrs& attrs,
   *region = module_.addRegion();
   Values values;
   for (const ir::Type& type : args) values.push_back(module_.addArg(*region, type));
-  const ir::OpId call = Builder(module_, *region)
+  const ir::OpId made = Builder(module_, *region)
                             .append(OpKind::call_, std::move(values), results,
                                     {{AttrKey::callee, std::move(name)}});
-  module_.region(*region).results = module_.op(call).results;
+  module_.region(*region).results = module_.op(made).results;
   return {};
 }
 
-Status ModuleBuilder::buildFactorisation(const WireOp& op, const Values& operands, Block& block) {
-  if (operands.size() != 1 || result_types_.size() != 2) return wrong("Qr");
+Status ModuleBuilder::buildFactorisation(const ForeignCall& call) {
+  const Values& operands = call.operands;
+  if (operands.size() != 1 || result_types_.size() != 2) return wrong(call.target);
   const ir::Type type = module_.type(operands[0]);
   if (!isMatrix(type) || result_types_[0] != type || !isTaus(type, result_types_[1]))
-    return wrong("Qr");
-  Builder b(module_, block.region);
-  if (type.shape.elements() > 0) return bind(op.results, factorise(b, operands[0]));
-  return bind(op.results, {operands[0], zeros(b, result_types_[1])});
+    return wrong(call.target);
+  Builder b(module_, call.region);
+  if (type.shape.elements() > 0) return bind(call.op.results, factorise(b, operands[0]));
+  return bind(call.op.results, {operands[0], zeros(b, result_types_[1])});
 }
 
 // The configuration is the text "lower,sorted,most iterations,tolerance"; ours are always sorted.
-Status ModuleBuilder::buildEigenvectors(const WireOp& op, const OpRow& row, const OpAttrs& attrs,
-                                        const Values& operands, Block& block) {
-  if (operands.size() != 1 || result_types_.size() != 2) return wrong("Eigh");
+Status ModuleBuilder::buildEigenvectors(const ForeignCall& call) {
+  const Values& operands = call.operands;
+  if (operands.size() != 1 || result_types_.size() != 2) return wrong(call.target);
   const ir::Type type = module_.type(operands[0]);
   const std::string_view config =
-      textOf(wire_, attrNamed(row, attrs, "backend_config")).value_or("");
+      textOf(wire_, attrNamed(call.row, call.attrs, "backend_config")).value_or("");
   if (!isFactorisable(type) || type.shape.dims.back() != type.shape.dims.end()[-2] ||
       !(config.starts_with("0,") || config.starts_with("1,")))
-    return wrong("Eigh");
-  Builder b(module_, block.region);
+    return wrong(call.target);
+  Builder b(module_, call.region);
   const Values made = eigenvectors(b, operands[0], config.starts_with("1"));
-  return hasTypes(made) ? bind(op.results, made) : wrong("Eigh");
+  return hasTypes(made) ? bind(call.op.results, made) : wrong(call.target);
 }
 
-Status ModuleBuilder::buildLu(const WireOp& op, const Values& operands, Block& block) {
-  constexpr std::string_view kTarget = "LuDecomposition";
+Status ModuleBuilder::buildLu(const ForeignCall& call) {
+  const Values& operands = call.operands;
   if (operands.size() != 1 || result_types_.size() != 3 ||
       !isFactorisable(module_.type(operands[0])))
-    return wrong(kTarget);
-  Builder b(module_, block.region);
+    return wrong(call.target);
+  Builder b(module_, call.region);
   const Values made = luDecomposition(b, operands[0]);
-  return hasTypes(made) ? bind(op.results, made) : wrong(kTarget);
+  return hasTypes(made) ? bind(call.op.results, made) : wrong(call.target);
 }
 
 // Whether these are of the types of the op's results.
@@ -132,120 +132,125 @@ bool ModuleBuilder::hasTypes(const Values& values) const {
   return std::ranges::equal(values, result_types_, {}, [&](Value v) { return module_.type(v); });
 }
 
-Status ModuleBuilder::buildReflectorProduct(const WireOp& op, const Values& operands,
-                                            Block& block) {
-  constexpr std::string_view kTarget = "ProductOfElementaryHouseholderReflectors";
-  if (operands.size() != 2 || result_types_.size() != 1) return wrong(kTarget);
+Status ModuleBuilder::buildReflectorProduct(const ForeignCall& call) {
+  const Values& operands = call.operands;
+  if (operands.size() != 2 || result_types_.size() != 1) return wrong(call.target);
   const ir::Type type = module_.type(operands[0]);
   if (!isMatrix(type) || result_types_[0] != type || !isTaus(type, module_.type(operands[1])))
-    return wrong(kTarget);
-  if (type.shape.elements() == 0) return bind(op.results, {operands[0]});
-  Builder b(module_, block.region);
-  return bind(op.results, {multiplyReflectors(b, operands[0], operands[1])});
+    return wrong(call.target);
+  if (type.shape.elements() == 0) return bind(call.op.results, {operands[0]});
+  Builder b(module_, call.region);
+  return bind(call.op.results, {multiplyReflectors(b, operands[0], operands[1])});
 }
 
 // Arrays and as many initial values; the shapes of the results, or how many are wanted, may follow.
-Status ModuleBuilder::buildApproxTopK(const WireOp& op, const OpRow& row, const OpAttrs& attrs,
-                                      const Values& operands, Block& block) {
+Status ModuleBuilder::buildApproxTopK(const ForeignCall& call) {
+  const Values& operands = call.operands;
   const size_t count = result_types_.size();
-  uint32_t config = entryOf(wire_, op.attrs, "mhlo.backend_config");
-  if (config == kNone) config = attrNamed(row, attrs, "backend_config");
+  uint32_t config = entryOf(wire_, call.op.attrs, "mhlo.backend_config");
+  if (config == kNone) config = attrNamed(call.row, call.attrs, "backend_config");
   const uint32_t entry = config == kNone ? kNone : entryOf(wire_, config, "reduction_dim");
-  if (count == 0 || operands.size() < 2 * count || entry == kNone) return wrong("ApproxTopK");
+  if (count == 0 || operands.size() < 2 * count || entry == kNone) return wrong(call.target);
   int64_t dimension = integerOf(wire_, entry).value_or(-1);
   Values arrays;
   std::vector<ir::Type> scalars;
   for (size_t i = 0; i < count; ++i) {
     const ir::Type type = module_.type(operands[i]);
     if (dimension < 0) dimension += type.shape.rank();
-    if (!isShortened(type, result_types_[i], dimension)) return wrong("ApproxTopK");
+    if (!isShortened(type, result_types_[i], dimension)) return wrong(call.target);
     arrays.push_back(operands[i]);
     scalars.insert(scalars.end(), 2, ir::Type{Shape{type.shape.dtype, {}}, false});
   }
   const ir::Type pred{Shape{DType::pred, {}}, false};
   ir::RegionId comparator;
-  TERCEL_TRY(calledRegion(row, attrs, scalars, {&pred, 1}, &comparator));
-  Builder b(module_, block.region);
-  return bind(op.results, firstSorted(b, std::move(arrays), dimension, comparator, result_types_));
+  TERCEL_TRY(calledRegion(call, scalars, {&pred, 1}, &comparator));
+  Builder b(module_, call.region);
+  return bind(call.op.results,
+              firstSorted(b, std::move(arrays), dimension, comparator, result_types_));
 }
 
 // The largest of each row and where they stand, as chlo.top_k.
-Status ModuleBuilder::buildTopK(const WireOp& op, const Values& operands, Block& block) {
-  if (operands.empty() || result_types_.size() != 2) return wrong("stablehlo.dynamic_top_k");
+Status ModuleBuilder::buildTopK(const ForeignCall& call) {
+  const Values& operands = call.operands;
+  if (operands.empty() || result_types_.size() != 2) return wrong(call.target);
   const ir::Type type = module_.type(operands[0]);
   const ir::Type places{Shape{DType::s32, type.shape.dims}, false};
   const int64_t last = type.shape.rank() - 1;
   if (!isShortened(type, result_types_[0], last) || !isShortened(places, result_types_[1], last))
-    return wrong("stablehlo.dynamic_top_k");
+    return wrong(call.target);
   const ir::RegionId comparator = module_.addRegion();
   const ir::Type scalar{Shape{type.shape.dtype, {}}, false}, place{Shape{DType::s32, {}}, false};
   const Value x = module_.addArg(comparator, scalar), y = module_.addArg(comparator, scalar);
   module_.addArg(comparator, place);
   module_.addArg(comparator, place);
-  Builder inner(module_, comparator), b(module_, block.region);
+  Builder inner(module_, comparator), b(module_, call.region);
   std::string_view order = isFloat(type.shape.dtype) ? "TOTALORDER" : "";
   module_.region(comparator).results = {inner.compare(x, y, "GT", order)};
   Values arrays{operands[0], b.iota(places.shape, last)};
-  return bind(op.results, firstSorted(b, std::move(arrays), last, comparator, result_types_));
+  return bind(call.op.results, firstSorted(b, std::move(arrays), last, comparator, result_types_));
 }
 
-Status ModuleBuilder::buildDynamicBits(const WireOp& op, const Values& operands, Block& block) {
-  uint32_t algorithm = entryOf(wire_, op.attrs, "rng_algorithm");
+Status ModuleBuilder::buildDynamicBits(const ForeignCall& call) {
+  const Values& operands = call.operands;
+  uint32_t algorithm = entryOf(wire_, call.op.attrs, "rng_algorithm");
   if (operands.empty() || result_types_.size() != 2 || algorithm == kNone)
-    return wrong("stablehlo.dynamic_rng_bit_generator");
+    return wrong(call.target);
   const std::string name(spellingOf(wire_.attrs[algorithm]));
-  const ir::OpId id = Builder(module_, block.region)
+  const ir::OpId id = Builder(module_, call.region)
                           .append(OpKind::rng_bit_generator_, {operands[0]}, result_types_,
                                   {{AttrKey::rng_algorithm, name}});
-  return bind(op.results, module_.op(id).results);
+  return bind(call.op.results, module_.op(id).results);
 }
 
 // Arrays, as many initial values, and five lists that the op has as attributes.
-Status ModuleBuilder::buildDynamicWindow(const WireOp& op, const OpRow& row, const OpAttrs& attrs,
-                                         const Values& operands, Block& block) {
+Status ModuleBuilder::buildDynamicWindow(const ForeignCall& call) {
+  const Values& operands = call.operands;
   constexpr std::string_view kLists[] = {"window_dimensions", "window_strides", "base_dilations",
                                          "window_dilations", "padding"};
   const size_t count = result_types_.size();
-  if (operands.size() < 2 * count + std::size(kLists))
-    return wrong("stablehlo.dynamic_reduce_window");
+  if (operands.size() < 2 * count + std::size(kLists)) return wrong(call.target);
   Values own(std::span<const Value>(operands).first(2 * count));
   std::vector<ir::Type> scalars;
   for (size_t i = count; i < 2 * count; ++i) scalars.push_back(module_.type(operands[i]));
   std::vector<ir::Type> args = scalars;
   args.insert(args.end(), scalars.begin(), scalars.end());
   ir::RegionId body;
-  TERCEL_TRY(calledRegion(row, attrs, args, scalars, &body));
-  const ir::OpId id = Builder(module_, block.region)
+  TERCEL_TRY(calledRegion(call, args, scalars, &body));
+  const ir::OpId id = Builder(module_, call.region)
                           .append(OpKind::reduce_window_, std::move(own), result_types_);
   module_.op(id).regions = {body};
   for (size_t i = 0; i < std::size(kLists); ++i)
     TERCEL_TRY(giveAttribute(module_.op(id), operands[2 * count + i], kLists[i]));
-  return bind(op.results, module_.op(id).results);
+  return bind(call.op.results, module_.op(id).results);
+}
+
+ModuleBuilder::BuildForeign ModuleBuilder::foreignCalled(std::string_view target) {
+  struct Row {
+    std::string_view target;
+    BuildForeign build;
+  };
+  static constexpr Row kRows[] = {
+      {"ApproxTopK", &ModuleBuilder::buildApproxTopK},
+      {"Eigh", &ModuleBuilder::buildEigenvectors},
+      {"LuDecomposition", &ModuleBuilder::buildLu},
+      {"ProductOfElementaryHouseholderReflectors", &ModuleBuilder::buildReflectorProduct},
+      {"Qr", &ModuleBuilder::buildFactorisation},
+      {"stablehlo.dynamic_approx_top_k", &ModuleBuilder::buildApproxTopK},
+      {"stablehlo.dynamic_reduce_window", &ModuleBuilder::buildDynamicWindow},
+      {"stablehlo.dynamic_rng_bit_generator", &ModuleBuilder::buildDynamicBits},
+      {"stablehlo.dynamic_top_k", &ModuleBuilder::buildTopK},
+  };
+  const Row* row = std::ranges::find(kRows, target, &Row::target);
+  return row == std::end(kRows) ? nullptr : row->build;
 }
 
 Status ModuleBuilder::buildForeignCall(const WireOp& op, const OpRow& row, const OpAttrs& attrs,
-                                       std::string_view target, Block& block) {
-  const Values operands = operandsOf(op);
+                                       std::string_view target, BuildForeign build,
+                                       const Block& block) {
+  const ForeignCall call{op, row, attrs, target, block.region, operandsOf(op)};
   TERCEL_TRY(takeResults(op));
-  TERCEL_TRY(spendValues(operands.size() + result_types_.size()));
-  if (target == "Qr") return buildFactorisation(op, operands, block);
-  if (target == "Eigh") return buildEigenvectors(op, row, attrs, operands, block);
-  if (target == "LuDecomposition") return buildLu(op, operands, block);
-  if (target == "ApproxTopK" || target == "stablehlo.dynamic_approx_top_k")
-    return buildApproxTopK(op, row, attrs, operands, block);
-  if (target == "stablehlo.dynamic_top_k") return buildTopK(op, operands, block);
-  if (target == "stablehlo.dynamic_rng_bit_generator") return buildDynamicBits(op, operands, block);
-  if (target == "stablehlo.dynamic_reduce_window")
-    return buildDynamicWindow(op, row, attrs, operands, block);
-  return buildReflectorProduct(op, operands, block);
-}
-
-bool isForeignCall(std::string_view target) {
-  constexpr std::string_view kTargets[] = {
-      "ApproxTopK", "Eigh", "LuDecomposition", "ProductOfElementaryHouseholderReflectors", "Qr",
-      "stablehlo.dynamic_approx_top_k", "stablehlo.dynamic_reduce_window",
-      "stablehlo.dynamic_rng_bit_generator", "stablehlo.dynamic_top_k"};
-  return std::ranges::find(kTargets, target) != std::end(kTargets);
+  TERCEL_TRY(spendValues(call.operands.size() + result_types_.size()));
+  return (this->*build)(call);
 }
 
 }  // namespace tercel::stablehlo

@@ -13,9 +13,6 @@
 
 namespace tercel::stablehlo {
 
-// Whether calls of this name become ops of ours (foreign_calls.cc).
-bool isForeignCall(std::string_view target);
-
 class ModuleBuilder {
  public:
   ModuleBuilder(const WireModule& wire, size_t artifact_bytes);
@@ -63,22 +60,30 @@ class ModuleBuilder {
   ir::Value turned(ir::Value value, Dims dims, ir::Ints permutation, Block& block);
 
   // foreign_calls.cc
+  struct ForeignCall {
+    const WireOp& op;
+    const OpRow& row;
+    const OpAttrs& attrs;
+    std::string_view target;
+    ir::RegionId region;
+    ir::Values operands;
+  };
+  using BuildForeign = Status (ModuleBuilder::*)(const ForeignCall&);
+  // How calls of this name become ops of ours; null: they do not.
+  static BuildForeign foreignCalled(std::string_view target);
   Status buildForeignCall(const WireOp& op, const OpRow& row, const OpAttrs& attrs,
-                          std::string_view target, Block& block);
-  Status calledRegion(const OpRow& row, const OpAttrs& attrs, std::span<const ir::Type> args,
+                          std::string_view target, BuildForeign build, const Block& block);
+  Status calledRegion(const ForeignCall& call, std::span<const ir::Type> args,
                       std::span<const ir::Type> results, ir::RegionId* region);
-  Status buildFactorisation(const WireOp& op, const ir::Values& operands, Block& block);
   bool hasTypes(const ir::Values& values) const;
-  Status buildEigenvectors(const WireOp& op, const OpRow& row, const OpAttrs& attrs,
-                           const ir::Values& operands, Block& block);
-  Status buildLu(const WireOp& op, const ir::Values& operands, Block& block);
-  Status buildReflectorProduct(const WireOp& op, const ir::Values& operands, Block& block);
-  Status buildApproxTopK(const WireOp& op, const OpRow& row, const OpAttrs& attrs,
-                         const ir::Values& operands, Block& block);
-  Status buildTopK(const WireOp& op, const ir::Values& operands, Block& block);
-  Status buildDynamicBits(const WireOp& op, const ir::Values& operands, Block& block);
-  Status buildDynamicWindow(const WireOp& op, const OpRow& row, const OpAttrs& attrs,
-                            const ir::Values& operands, Block& block);
+  Status buildFactorisation(const ForeignCall& call);
+  Status buildEigenvectors(const ForeignCall& call);
+  Status buildLu(const ForeignCall& call);
+  Status buildReflectorProduct(const ForeignCall& call);
+  Status buildApproxTopK(const ForeignCall& call);
+  Status buildTopK(const ForeignCall& call);
+  Status buildDynamicBits(const ForeignCall& call);
+  Status buildDynamicWindow(const ForeignCall& call);
 
   // op_forms.cc
   Status buildForm(const WireOp& op, const OpRow& row, const OpAttrs& attrs, Block& block);

@@ -54,8 +54,8 @@ class Transform : public Fft {
 
   // The last dimension becomes real when the others are done.
   void runToReal(const T* from, T* to, const Parallel& parallel) const {
-    KeptMemory memory;
-    T* between = stages_.size() > 1 ? memory.take<T>(2 * elements_) : nullptr;
+    KeptMemory<T> memory;
+    T* between = stages_.size() > 1 ? memory.take(2 * elements_) : nullptr;
     for (size_t i = 1; i < stages_.size(); ++i) {
       stages_[i].run(from, between, parallel);
       from = between;

@@ -38,8 +38,8 @@ void runGroups(const LaneJob<T>& job, const LineLayout& from, const LineLayout& 
   constexpr int64_t kWorthwhile = 1 << 15;  // numbers of scratch that a thread should be woken for
   std::atomic<bool> failed{false};
   auto work = [&](int64_t begin, int64_t end) {
-    KeptMemory memory;
-    T* scratch = memory.tryTake<T>(numbers);
+    KeptMemory<T> memory;
+    T* scratch = memory.tryTake(numbers);
     if (!scratch) return failed.store(true, std::memory_order_relaxed);
     for (int64_t g = begin; g < end; ++g) {
       LaneJob<T> group = job;

@@ -30,8 +30,8 @@ void Line<T>::run(const Complex<T>* from, Complex<T>* to, Ends ends,
   if (!chirp_) return runSplit(from, to, ends, parallel);
   const size_t n = static_cast<size_t>(chirp_->n), m = static_cast<size_t>(chirp_->m);
   const Points<T>&chirp = chirp_->chirp, &spectrum = chirp_->filter;
-  KeptMemory memory;
-  auto* points = memory.take<Complex<T>>(chirp_->m);
+  KeptMemory<Complex<T>> memory;
+  auto* points = memory.take(chirp_->m);
   for (size_t k = 0; k < n; ++k) points[k] = product(swappedIf(ends.swap_in, from[k]), chirp[k]);
   for (size_t k = n; k < m; ++k) points[k] = {0, 0};
   runSplit(points, points, {}, parallel);
@@ -46,8 +46,8 @@ template <class T>
 void Line<T>::runSplit(const Complex<T>* from, Complex<T>* to, Ends ends,
                        const Parallel& parallel) const {
   const int64_t rows = split_.rows, columns = split_.columns;
-  KeptMemory memory;
-  T* between = memory.take<T>(2 * rows * columns);
+  KeptMemory<T> memory;
+  T* between = memory.take(2 * rows * columns);
   LaneJob<T> job{.tables = &split_.along_column.tables(), .scale = 1};
   // The job only reads what it loads from.
   job.from = {.data = const_cast<T*>(&from->re), .stride = 2 * columns, .points = rows};

@@ -80,8 +80,8 @@ void Lines<T>::runLine(const T* from, T* to, const Parallel& parallel) const {
   const auto* in = reinterpret_cast<const Complex<T>*>(from);
   auto* out = reinterpret_cast<Complex<T>*>(to);
   if (layout_.inner == 1) return line_->run(in, out, ends, parallel);
-  KeptMemory memory;
-  auto* line = memory.take<Complex<T>>(n_);
+  KeptMemory<Complex<T>> memory;
+  auto* line = memory.take(n_);
   for (int64_t k = 0; k < n_; ++k) line[k] = in[k * layout_.inner];
   line_->run(line, line, ends, parallel);
   for (int64_t k = 0; k < n_; ++k) out[k * layout_.inner] = line[k];
@@ -93,8 +93,8 @@ void Lines<T>::runRealLine(const T* from, Complex<T>* to, const Parallel& parall
     line_->run(reinterpret_cast<const Complex<T>*>(from), to, {}, parallel);
     return laneKernels<T>().pack(to, points_, roots_.data());
   }
-  KeptMemory memory;
-  auto* line = memory.take<Complex<T>>(n_);
+  KeptMemory<Complex<T>> memory;
+  auto* line = memory.take(n_);
   for (int64_t k = 0; k < n_; ++k) line[k] = {from[k], 0};
   line_->run(line, line, {}, parallel);
   std::copy_n(line, n_ / 2 + 1, to);
@@ -102,8 +102,8 @@ void Lines<T>::runRealLine(const T* from, Complex<T>* to, const Parallel& parall
 
 template <class T>
 void Lines<T>::runToReal(const Complex<T>* from, T* to, const Parallel& parallel) const {
-  KeptMemory memory;
-  auto* line = memory.take<Complex<T>>(n_ + 1);
+  KeptMemory<Complex<T>> memory;
+  auto* line = memory.take(n_ + 1);
   if (points_ != n_) {
     std::copy_n(from, points_ + 1, line);
     laneKernels<T>().unpack(line, points_, roots_.data());

@@ -169,8 +169,8 @@ void LanePlan<T>::makeConvolution() {
   T* data = &made.filter[0].re;
   job.from = {.data = data, .offset = {}, .stride = 2, .points = made.m};
   job.to = job.from;
-  KeptMemory scratch;
-  kernels.run(job, scratch.take<T>(scratchNumbers(inner_->tables())));
+  KeptMemory<T> scratch;
+  kernels.run(job, scratch.take(scratchNumbers(inner_->tables())));
   points_.push_back(std::move(made.chirp));
   tables_.chirp = points_.back().data();
   points_.push_back(std::move(made.filter));

@@ -17,7 +17,8 @@ void keepBlocksUpTo(size_t bytes);
 // Gives what the calling thread keeps back to the system.
 void releaseKeptMemory();
 
-// One piece of it.
+// A piece of it for elements of type T.
+template <class T>
 class KeptMemory {
  public:
   KeptMemory() = default;
@@ -26,21 +27,19 @@ class KeptMemory {
   ~KeptMemory() { giveMemory(data_); }
 
   // Room for `count` elements; null where there is no memory. What was taken before is gone.
-  template <class T>
   T* tryTake(int64_t count) {
     giveMemory(data_);
-    data_ = takeMemory(static_cast<size_t>(count) * sizeof(T));
-    return static_cast<T*>(data_);
+    data_ = static_cast<T*>(takeMemory(static_cast<size_t>(count) * sizeof(T)));
+    return data_;
   }
-  template <class T>
   T* take(int64_t count) {
-    T* memory = tryTake<T>(count);
-    if (!memory) throw std::bad_alloc();
-    return memory;
+    if (!tryTake(count)) throw std::bad_alloc();
+    return data_;
   }
+  T* get() const { return data_; }
 
  private:
-  void* data_ = nullptr;
+  T* data_ = nullptr;
 };
 
 }  // namespace tercel::kernels

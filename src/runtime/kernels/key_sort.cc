@@ -151,10 +151,10 @@ class RowSorter {
     for (int64_t bytes : sort.element_bytes) widest = std::max(widest, static_cast<size_t>(bytes));
     selects_ = keys.size() == 1 && sort.kept > 0 && sort.kept <= sort.length / kSelect;
     size_t items = selects_ ? kept : 2 * static_cast<size_t>(sort.length);
-    items_ = items_memory_.tryTake<Item>(static_cast<int64_t>(items));
-    row_ = row_memory_.tryTake<std::byte>(static_cast<int64_t>(kept * widest));
+    ok_ = items_.tryTake(static_cast<int64_t>(items)) &&
+          row_.tryTake(static_cast<int64_t>(kept * widest));
   }
-  bool ok() const { return items_ && row_; }
+  bool ok() const { return ok_; }
 
   void run(int64_t row) {
     int64_t first = row / sort_.inner * sort_.length * sort_.inner + row % sort_.inner;
@@ -191,7 +191,7 @@ class RowSorter {
 
   // The least significant key first: each stable sort keeps the order that those before it made.
   const Item* sortKeys(int64_t first) {
-    Item* items = items_;
+    Item* items = items_.get();
     Item* other = items + sort_.length;
     for (int64_t i = 0; i < sort_.length; ++i) items[i] = Item::at(i);
     for (size_t k = keys_.size(); k-- > 0;) {
@@ -210,9 +210,9 @@ class RowSorter {
 
   const Item* select(int64_t first) {
     visitKeys(0, first, [&](const auto& keys) {
-      selectFirst(keys, items_, sort_.kept, sort_.length);
+      selectFirst(keys, items_.get(), sort_.kept, sort_.length);
     });
-    return items_;
+    return items_.get();
   }
 
   template <class F>
@@ -235,7 +235,7 @@ class RowSorter {
   template <class T>
   void store(size_t i, int64_t first, const Item* order) {
     const std::byte* from = operand(i, first);
-    auto* row = reinterpret_cast<T*>(row_);
+    auto* row = reinterpret_cast<T*>(row_.get());
     const int64_t stride = sort_.inner * static_cast<int64_t>(sizeof(T));
     for (int64_t k = 0; k < sort_.kept; ++k) {
       row[k] = load<T>(from + order[k].place() * stride);
@@ -246,10 +246,9 @@ class RowSorter {
 
   const Sort& sort_;
   std::span<const SortKey> keys_;
-  bool selects_;
-  KeptMemory items_memory_, row_memory_;
-  Item* items_;
-  std::byte* row_;
+  bool selects_, ok_;
+  KeptMemory<Item> items_;
+  KeptMemory<std::byte> row_;
 };
 
 // Whether storing one result may overwrite what another one still needs.

@@ -145,13 +145,10 @@ class Worker {
  public:
   Worker(const Sort& sort, bool gathered) : sort_(sort), gathered_(gathered) {
     size_t n = sort.element_bytes.size();
-    order_ = memory_[0].tryTake<Index>(2 * sort.length);
-    scratch_ = memory_[1].tryTake<std::byte>(sort.scratch_bytes);
-    params_ = memory_[2].tryTake<void*>(static_cast<int64_t>(n));
     int64_t row_bytes = 0;
     for (int64_t bytes : sort.element_bytes) row_bytes += rowBytes(bytes);
-    if (gathered) rows_ = memory_[3].tryTake<std::byte>(row_bytes);
-    ok_ = order_ && scratch_ && params_ && (rows_ || !gathered);
+    ok_ = order_.tryTake(2 * sort.length) && scratch_.tryTake(sort.scratch_bytes) &&
+          params_.tryTake(static_cast<int64_t>(n)) && (!gathered || rows_.tryTake(row_bytes));
   }
   bool ok() const { return ok_; }
 
@@ -159,12 +156,13 @@ class Worker {
   bool run(int64_t row, const Parallel& parallel) {
     int64_t first = row / sort_.inner * sort_.length * sort_.inner + row % sort_.inner;
     bind(first);
-    Index* items = order_;
+    Index* items = order_.get();
     for (int64_t i = 0; i < sort_.length; ++i) items[i] = static_cast<Index>(i);
     if (sort_.length > kLongBlock) {
       if (!sortInTasks(parallel)) return false;
     } else {
-      sortSerially(Row(sort_, params_, scratch_), items, items + sort_.length, sort_.length);
+      sortSerially(Row(sort_, params_.get(), scratch_.get()), items, items + sort_.length,
+                   sort_.length);
     }
     for (size_t i = 0; i < sort_.element_bytes.size(); ++i) store(i, first);
     return true;
@@ -176,16 +174,16 @@ class Worker {
   }
 
   void bind(int64_t first) {
-    std::byte* gathered = rows_;
+    std::byte* gathered = rows_.get();
     for (size_t i = 0; i < sort_.element_bytes.size(); ++i) {
       int64_t bytes = sort_.element_bytes[i];
       auto* from = static_cast<std::byte*>(sort_.operands[i]) + first * bytes;
-      params_[i] = from;
+      params_.get()[i] = from;
       if (!gathered_) continue;
       visitElement(bytes, [&]<class Element>() {
         gather<Element>(from, gathered, sort_.length, sort_.inner);
       });
-      params_[i] = gathered;
+      params_.get()[i] = gathered;
       gathered += rowBytes(bytes);
     }
   }
@@ -194,7 +192,7 @@ class Worker {
     int64_t bytes = sort_.element_bytes[i];
     auto* to = static_cast<std::byte*>(sort_.results[i]) + first * bytes;
     visitElement(bytes, [&]<class Element>() {
-      permute<Element>(static_cast<std::byte*>(params_[i]), to, order_, sort_.length,
+      permute<Element>(static_cast<std::byte*>(params_.get()[i]), to, order_.get(), sort_.length,
                        sort_.inner);
     });
   }
@@ -204,18 +202,18 @@ class Worker {
   bool inTasks(const Parallel& parallel, int64_t tasks, F&& f) {
     std::atomic<bool> failed{false};
     parallel.forEach(tasks, 1, [&](int64_t begin, int64_t end) {
-      KeptMemory memory;
-      void* scratch = memory.tryTake<std::byte>(sort_.scratch_bytes);
+      KeptMemory<std::byte> memory;
+      void* scratch = memory.tryTake(sort_.scratch_bytes);
       if (!scratch) return failed.store(true, std::memory_order_relaxed);
-      f(Row(sort_, params_, scratch), begin, end);
+      f(Row(sort_, params_.get(), scratch), begin, end);
     });
     return !failed.load(std::memory_order_relaxed);
   }
 
   bool sortInTasks(const Parallel& parallel) {
     int64_t n = sort_.length;
-    Index* from = order_;
-    Index* to = order_ + n;
+    Index* from = order_.get();
+    Index* to = order_.get() + n;
     bool ok =
         inTasks(parallel, (n + kLongBlock - 1) / kLongBlock,
                 [=](const Row& row, int64_t begin, int64_t end) {
@@ -229,18 +227,16 @@ class Worker {
         mergePairs(row, from, to, n, width, begin, end);
       });
     }
-    if (ok && from != order_) std::copy(from, from + n, order_);
+    if (ok && from != order_.get()) std::copy(from, from + n, order_.get());
     return ok;
   }
 
   const Sort& sort_;
   const bool gathered_;
   bool ok_ = false;
-  KeptMemory memory_[4];
-  Index* order_ = nullptr;
-  std::byte* scratch_ = nullptr;
-  void** params_ = nullptr;
-  std::byte* rows_ = nullptr;
+  KeptMemory<Index> order_;
+  KeptMemory<std::byte> scratch_, rows_;
+  KeptMemory<void*> params_;
 };
 
 template <class Index>
