@@ -211,7 +211,7 @@ TEST(Pure, FloatArithmetic) {
   std::vector<Case> cases;
   for (Scalar s : kNumbers)
     for (auto op = Opcode::fadd; op <= Opcode::round_even; op = Opcode(int(op) + 1))
-      cases.push_back({op, s, s});
+      if (op != Opcode::fmuladd) cases.push_back({op, s, s});
   for (Scalar s : {Scalar::f16, Scalar::bf16})
     for (Opcode op : {Opcode::fneg, Opcode::fabs}) cases.push_back({op, s, s});
   run(cases);
@@ -256,6 +256,23 @@ TEST(Pure, FmaOfDoublesRoundsOnce) {
       ASSERT_EQ(std::bit_cast<uint64_t>(out[i]), std::bit_cast<uint64_t>(want))
           << target.cpu << ": " << a[i] << " * " << b[i] << " + " << c[i];
     }
+  }
+}
+
+TEST(Pure, MultiplyAddIsFusedWhereTheMachineDoes) {
+  Kernel kernel{.name = "fmuladd"};
+  Builder build(kernel);
+  auto x = build.addParam(Scalar::f32, true), result = build.addParam(Scalar::f32, false);
+  build.forLoop(build.taskBegin(), build.taskEnd(), 8, [&](V i) {
+    V v = build.load(x, i, 8);
+    build.store(result, i, build.fmuladd(v, v, build.number({Scalar::f32, 8}, -1 - 0x1p-11)));
+  });
+  std::vector<float> in(8, 1 + 0x1p-12f), out(8);
+  for (const Target& target : testTargets()) {
+    MachineCode code = compile(kernel, target);
+    if (!code.entry || !runsHere(target)) continue;
+    code({in.data(), out.data()}, 0, 8);
+    EXPECT_EQ(out, std::vector<float>(8, target.has_fma ? 0x1p-24f : 0)) << target.cpu;
   }
 }
 

@@ -52,7 +52,7 @@ std::vector<DType> resultDTypes(OpKind kind, DType operand) {
 std::vector<std::string> operandsOf(OpKind kind, const std::string& type, std::string_view dtype) {
   if (kind == OpKind::select_) return {"pred" + type.substr(dtype.size()), type, type};
   if (kind == OpKind::clamp_) return {cat(dtype, "[]"), type, type};
-  return std::vector<std::string>(opOperandCount(kind) == 2 ? 2 : 1, type);
+  return std::vector<std::string>(static_cast<size_t>(opOperandCount(kind)), type);
 }
 
 std::vector<std::string> resultDims(OpKind kind, DType from, DType to, std::string_view dims) {
@@ -139,6 +139,7 @@ std::string functionOf(std::span<const Use> uses) {
 
 Numbers numbersFor(OpKind kind, bool complex) {
   // Complex functions of NaN and infinity are C99's only here and there, XLA's neither.
+  if (kind == OpKind::multiply_add_) return Numbers::finite;
   return complex && (isMath(kind) || kind == OpKind::multiply_) ? Numbers::small : Numbers::special;
 }
 
@@ -149,6 +150,8 @@ Closeness closenessOf(OpKind kind, bool complex) {
   // StableHLO does not say which of -0 and 0 is the greater: half an ULP lets either be.
   if (kind == OpKind::maximum_ || kind == OpKind::minimum_ || kind == OpKind::clamp_)
     return Closeness::within(0.5);
+  // The evaluator rounds the product, which the sum may cancel.
+  if (kind == OpKind::multiply_add_) return Closeness::sums();
   return isMath(kind) ? Closeness::within(4) : Closeness::exact();
 }
 

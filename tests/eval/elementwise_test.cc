@@ -88,6 +88,15 @@ TEST(Floats, MaximumAndMinimumPropagateNaNAndOrderZeros) {
            {"bf16[2] (1, nan)"});
 }
 
+TEST(Floats, MultiplyAddRoundsTheProduct) {
+  expectOp("multiply_add(%0, %1, %2) : f32[3]",
+           {"f32[3] (3, 1.00024414, inf)", "f32[3] (2, 1.00024414, 0)",
+            "f32[3] (-0.5, -1.00048828, 1)"},
+           {"f32[3] (5.5, 0, nan)"});
+  expectOp("multiply_add(%0, %1, %2) : f64[1]", {"f64[1] (3)", "f64[1] (2)", "f64[1] (-0.5)"},
+           {"f64[1] (5.5)"});
+}
+
 TEST(Floats, SignKeepsNaNAndZeros) {
   expectOp("sign(%0) : f32[6]", {"f32[6] (-0, 0, -2.5, 2.5, nan, -inf)"},
            {"f32[6] (-0, 0, -1, 1, nan, -1)"});

@@ -86,6 +86,8 @@ llvm::Value* Emitter::emitPure(const Inst& inst) {
     case Opcode::popcnt: return intrinsic(intrinsics::ctpop, {operand(inst, 0)});
     case Opcode::icmp: case Opcode::fcmp: return emitCompare(inst);
     case Opcode::fma: return emitFma(inst);
+    case Opcode::fmuladd:
+      return intrinsic(intrinsics::fmuladd, {operand(inst, 0), operand(inst, 1), operand(inst, 2)});
     case Opcode::scalb: return emitScalb(operand(inst, 0), operand(inst, 1));
     case Opcode::any: {
       llvm::Type* lanes = ir_.getIntNTy(typeOf(inst, 0).lanes);

@@ -13,7 +13,7 @@ Machine::Machine(const Target& target, const CodegenOptions& options, Output out
       level_(options.opt_level), verify_(options.verify) {
   const Backend& backend = backendOf(architecture_);
   llvm::TargetOptions target_options;
-  target_options.AllowFPOpFusion = llvm::FPOpFusion::Strict;
+  target_options.AllowFPOpFusion = llvm::FPOpFusion::Standard;  // of fmuladd and nothing else
   auto level = static_cast<llvm::CodeGenOptLevel>(options.opt_level);
   machine_.reset(static_cast<llvm::LLVMTargetMachine*>(
       backend.target->createTargetMachine(backend.triple, cpu_, features_, target_options,

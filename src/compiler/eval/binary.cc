@@ -191,6 +191,19 @@ Kernel clampOf() {
   };
 }
 
+// Rounds the product, as multiply and add would.
+template <class T>
+Kernel multiplyAddOf() {
+  return [](const void* const* in, void* out, int64_t n) {
+    auto *a = static_cast<const T*>(in[0]), *b = static_cast<const T*>(in[1]),
+         *c = static_cast<const T*>(in[2]);
+    for (int64_t i = 0; i < n; ++i) {
+      const volatile T product = a[i] * b[i];
+      static_cast<T*>(out)[i] = product + c[i];
+    }
+  };
+}
+
 }  // namespace
 
 Kernel binaryKernel(const KernelRequest& request) {
@@ -219,6 +232,10 @@ Kernel selectKernel(const KernelRequest& request) {
 
 Kernel clampKernel(const KernelRequest& request) {
   return visitDType(request.result, []<class T>() { return clampOf<T>(); });
+}
+
+Kernel multiplyAddKernel(const KernelRequest& request) {
+  return request.result == DType::f32 ? multiplyAddOf<float>() : multiplyAddOf<double>();
 }
 
 }  // namespace tercel::eval

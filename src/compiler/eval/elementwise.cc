@@ -45,6 +45,8 @@ Kernel elementwiseKernel(const KernelRequest& request) {
       return compareKernel(request);
     case OpKind::convert_:
       return convertKernel(request.operands[0], request.result);
+    case OpKind::multiply_add_:
+      return multiplyAddKernel(request);
     case OpKind::reduce_precision_:
       return reducePrecisionKernel(request);
     case OpKind::select_:

@@ -27,6 +27,7 @@ Kernel binaryKernel(const KernelRequest& request);
 Kernel compareKernel(const KernelRequest& request);
 Kernel selectKernel(const KernelRequest& request);
 Kernel clampKernel(const KernelRequest& request);
+Kernel multiplyAddKernel(const KernelRequest& request);
 Kernel convertKernel(DType from, DType to);
 Kernel bitcastKernel(DType from, DType to);  // of equal width
 Kernel reducePrecisionKernel(const KernelRequest& request);

@@ -218,10 +218,20 @@ Result<Types> inferClamp(const OpUse& use) {
   return Types{use.type(1)};
 }
 
+Result<Types> inferMultiplyAdd(const OpUse& use) {
+  const DType dtype = use.shape(0).dtype;
+  if (dtype != DType::f32 && dtype != DType::f64)
+    return use.error("is not defined for ", dtypeName(dtype));
+  if (use.shape(0) != use.shape(1) || use.shape(0) != use.shape(2))
+    return use.error("the operands differ");
+  return Types{use.type(0)};
+}
+
 }  // namespace
 
 Result<Types> inferElementwise(const OpUse& use) {
   if (use.kind == OpKind::select_) return inferSelect(use);
+  if (use.kind == OpKind::multiply_add_) return inferMultiplyAdd(use);
   if (use.kind == OpKind::clamp_) return inferClamp(use);
   const Rule& rule = kRuleOf[static_cast<size_t>(use.kind)];
   TERCEL_CHECK(rule.classes != kNone, opName(use.kind), " has no inference rule");

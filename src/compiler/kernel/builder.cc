@@ -233,12 +233,16 @@ V Builder::binary(Opcode op, V a, V b) {
   return pure(op, type(a), {a, b});
 }
 
-V Builder::fma(V a, V b, V c) {
+V Builder::fma(V a, V b, V c) { return ternary(Opcode::fma, a, b, c); }
+
+V Builder::fmuladd(V a, V b, V c) { return ternary(Opcode::fmuladd, a, b, c); }
+
+V Builder::ternary(Opcode op, V a, V b, V c) {
   int lanes = std::max({type(a).lanes, type(b).lanes, type(c).lanes});
   a = widen(a, lanes);
   b = widen(b, lanes);
   c = widen(c, lanes);
-  return pure(Opcode::fma, type(a), {a, b, c});
+  return pure(op, type(a), {a, b, c});
 }
 
 V Builder::compare(Opcode op, Predicate predicate, V a, V b) {

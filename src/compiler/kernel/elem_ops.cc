@@ -332,6 +332,7 @@ V emitReal(Builder& b, const ir::Op& op, DType in, std::span<const Elem> args) {
     case OpKind::is_finite_: return emitIsFinite(b, x);
     case OpKind::maximum_: return emitExtremum(b, true, in, x, y);
     case OpKind::minimum_: return emitExtremum(b, false, in, x, y);
+    case OpKind::multiply_add_: return b.fmuladd(x, y, args[2].re);
     case OpKind::negate_:
       return isFloat(in) ? b.unary(Opcode::fneg, x) : b.isub(intZero(b, x), x);
     case OpKind::not_: return b.binary(Opcode::xor_, x, b.integer(b.type(x), -1));

@@ -35,6 +35,7 @@ constexpr Pass kPipeline[] = {
     {"fold", fold, 2},
     {"licm", hoistInvariants, 2},
     {"cse", cse, 2},
+    {"multiply_add", fuseMultiplyAdd, 2},  // a barrier is a way to ask for the product's rounding
     {"barriers", dropBarriers, 0},  // after the last cse, which they hold back
     {"expand", expand, 0},          // after all that knows the ops by their own form
     {"dce", dce, 0},                // last, so that nothing dead reaches plan

@@ -23,7 +23,7 @@ bool isArithmetic(OpKind kind) {
   switch (kind) {
     case OpKind::add_: case OpKind::subtract_: case OpKind::multiply_: case OpKind::divide_:
     case OpKind::maximum_: case OpKind::minimum_: case OpKind::clamp_: case OpKind::select_:
-    case OpKind::compare_:
+    case OpKind::compare_: case OpKind::multiply_add_:
       return true;
     default: return false;
   }
