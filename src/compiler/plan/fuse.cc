@@ -150,7 +150,7 @@ class Fusion {
       if (group.has_heavy || group.has_reduce || !map.isIdentity(group.domain)) return false;
       if (group.is_update && ir::prefixScan(m_, o)) return false;
     } else if (o.kind == OpKind::reduce_) {
-      if (!joinReduce(o, map, group)) return false;
+      if (isBetterApart(p, in.group, map) || !joinReduce(o, map, group)) return false;
     } else if (map.repeats > allowedRepeats(m_, o)) {
       return false;
     }
@@ -168,6 +168,41 @@ class Fusion {
       return made && isHeavy(op(*made).kind) && uses_.users(*made).size() == 1 &&
              !uses_.escapes(*made);
     });
+  }
+
+  // What is computed from the sums of short rows is computed of one sum at a time beside them, of a
+  // vector of sums apart from them.
+  bool isBetterApart(uint32_t p, uint32_t g, const AccessMap& map) const {
+    constexpr double kCostly = 16;
+    constexpr int64_t kManyRows = 512, kShortestRow = 8, kLongestRow = 512;
+    const Group& group = groups_[g];
+    if (group.has_reduce || group.weight < kCostly || !map.isIdentity(group.domain)) return false;
+    const Dims& operand = m_.shape(op(p).operand(0)).dims;
+    const int64_t rows = m_.shape(op(p).results[0]).elements();
+    const int64_t row = rows == 0 ? 0 : elementCount(operand) / rows;
+    const ir::Ints& reduced = op(p).ints(ir::AttrKey::dimensions);
+    const auto last = static_cast<int64_t>(operand.size()) - 1;
+    return std::ranges::find(reduced, last) != reduced.end() && rows >= kManyRows && row >= kShortestRow && row <= kLongestRow &&
+           !readsOtherReduction(p, g);
+  }
+
+  // Whether a group computes with a reduction before p too, which is then made together with p's.
+  bool readsOtherReduction(uint32_t p, uint32_t g) const {
+    std::vector<uint32_t> ahead;
+    std::unordered_set<uint32_t> seen = {p};
+    auto look = [&](uint32_t from) {
+      for (Value v : op(from).operands)
+        if (auto made = uses_.positionOf(v); made && *made < p && seen.insert(*made).second)
+          ahead.push_back(*made);
+    };
+    for (uint32_t member : groups_[g].members) look(member);
+    while (!ahead.empty()) {
+      const uint32_t q = ahead.back();
+      ahead.pop_back();
+      if (op(q).kind == OpKind::reduce_) return true;
+      if (ir::isElementwise(op(q).kind) || isFreeMovement(op(q).kind)) look(q);
+    }
+    return false;
   }
 
   // A reduction joins where each of its elements is needed once for each row of the domain.
