@@ -69,7 +69,8 @@ class ProgramInfo(Sized):
     _fields_ = [("struct_size", ctypes.c_size_t), ("name", ctypes.c_char_p),
                 ("target", ctypes.c_char_p), ("num_procedures", ctypes.c_size_t),
                 ("num_globals", ctypes.c_size_t), ("arena_bytes", ctypes.c_int64),
-                ("globals_bytes", ctypes.c_int64), ("tree", ctypes.c_char_p)]
+                ("globals_bytes", ctypes.c_int64), ("tree", ctypes.c_char_p),
+                ("num_threads", ctypes.c_int32)]
 
 
 class Buffer(ctypes.Structure):

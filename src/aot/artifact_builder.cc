@@ -175,6 +175,12 @@ void ArtifactBuilder::dropCode() {
   for (program::Procedure& procedure : artifact_.procedures) procedure.codes.clear();
 }
 
+Status ArtifactBuilder::setNumThreads(int32_t num_threads) {
+  TERCEL_TRY(program::checkNumThreads(num_threads));
+  artifact_.num_threads = num_threads;
+  return Status();
+}
+
 Status ArtifactBuilder::setOptimizationLevel(int level) {
   if (level < 0 || level > 3) {
     return invalidArgument("the optimization level is to be 0, 1, 2 or 3, not ", level);

@@ -18,6 +18,8 @@ class ArtifactBuilder {
   explicit ArtifactBuilder(program::Artifact artifact);
 
   void setTree(std::string tree) { artifact_.tree = std::move(tree); }
+  // Of instances that do not say; code is the same for any number.
+  Status setNumThreads(int32_t num_threads);
   // `data`: shape.bytes() of them, or empty for a global without a value.
   Status addGlobal(program::Global global, std::span<const std::byte> data);
   // Reads `procedure.module` and checks that its main is of the procedure's shapes. UNIMPLEMENTED

@@ -135,6 +135,10 @@ int tercel_artifact_set_optimization_level(tercel_artifact* artifact, int32_t le
   return guarded([&] { return artifact->builder.setOptimizationLevel(level); });
 }
 
+int tercel_artifact_set_num_threads(tercel_artifact* artifact, int32_t num_threads) {
+  return guarded([&] { return artifact->builder.setNumThreads(num_threads); });
+}
+
 int tercel_artifact_compile(tercel_artifact* artifact, const char* targets) {
   return guarded([&] { return artifact->builder.compile(textOf(targets)); });
 }

@@ -9,7 +9,7 @@
 namespace tercel::program {
 namespace {
 
-constexpr FileKind kArtifactFile{"TERCELAR", "artifact", kArtifactVersion};
+constexpr FileKind kArtifactFile{"TERCELAR", "artifact", kArtifactVersion, 1};
 constexpr size_t kLeastText = 8;
 
 template <class IO, class Values>
@@ -34,7 +34,7 @@ void transferProcedure(IO& io, ProcedureT& procedure) {
 }
 
 template <class IO, class ArtifactT>
-void transfer(IO& io, ArtifactT& artifact) {
+void transfer(IO& io, ArtifactT& artifact, uint32_t version) {
   io.text(artifact.name);
   io.text(artifact.tree);
   io.list(artifact.targets, kLeastText, [&](auto& target) { io.text(target); });
@@ -50,6 +50,7 @@ void transfer(IO& io, ArtifactT& artifact) {
   io.flag(artifact.has_side_file);
   io.number(artifact.data_bytes);
   io.number(artifact.data_hash);
+  if (version >= 2) io.number(artifact.num_threads);
 }
 
 bool isIdentifier(const std::string& text) {
@@ -128,10 +129,16 @@ std::string fullName(const Procedure& procedure) {
   return cat(procedure.name, "_", procedure.signature);
 }
 
+Status checkNumThreads(int32_t num_threads) {
+  if (num_threads >= 1 && num_threads <= 1024) return Status();
+  return invalidArgument("the number of threads is to be 1 to 1024, not ", num_threads);
+}
+
 Status validateArtifact(const Artifact& artifact) {
   if (!isIdentifier(artifact.name)) {
     return invalidArgument("the program's name must be a C identifier, not '", artifact.name, "'");
   }
+  TERCEL_TRY(checkNumThreads(artifact.num_threads));
   TERCEL_TRY(checkGlobals(artifact));
   std::set<std::string> names;
   for (const Procedure& procedure : artifact.procedures) {
@@ -149,7 +156,7 @@ Status validateArtifact(const Artifact& artifact) {
 std::vector<std::byte> serializeArtifact(const Artifact& artifact) {
   Writer writer;
   startFile(writer.out);
-  transfer(writer, artifact);
+  transfer(writer, artifact, kArtifactVersion);
   if (!artifact.has_side_file) {
     writer.out.resize(alignedSize(writer.out.size()));
     writer.out.insert(writer.out.end(), artifact.data.bytes.begin(), artifact.data.bytes.end());
@@ -161,10 +168,10 @@ std::vector<std::byte> serializeArtifact(const Artifact& artifact) {
 bool isArtifact(std::span<const std::byte> bytes) { return isFile(bytes, kArtifactFile); }
 
 Result<Artifact> deserializeArtifact(HeldBytes file) try {
-  TERCEL_ASSIGN(std::span<const std::byte> payload, openFile(file.bytes, kArtifactFile));
+  TERCEL_ASSIGN(const FileContent content, openFile(file.bytes, kArtifactFile));
   Artifact artifact;
-  Reader reader(payload);
-  transfer(reader, artifact);
+  Reader reader(content.payload);
+  transfer(reader, artifact, content.version);
   const uint64_t inside = artifact.has_side_file ? 0 : artifact.data_bytes;
   const size_t padding = artifact.has_side_file ? 0 : kDataAlignment - 1;
   if (reader.failed() || inside > reader.remaining() ||

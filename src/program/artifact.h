@@ -60,9 +60,11 @@ struct Artifact {
   uint64_t data_bytes = 0;
   uint64_t data_hash = 0;
   HeldBytes data;  // the globals' values
+  int32_t num_threads = 1;  // of instances that do not say, the caller's included
 };
 
-inline constexpr uint32_t kArtifactVersion = 1;
+// 1 has no num_threads.
+inline constexpr uint32_t kArtifactVersion = 2;
 inline constexpr size_t kDataAlignment = 64;
 
 // `bytes`, rounded up to whole steps of the alignment.
@@ -82,6 +84,9 @@ Result<Artifact> deserializeArtifact(HeldBytes file);
 
 // DATA_LOSS where `artifact.data` is not what was saved.
 Status checkData(const Artifact& artifact);
+
+// 1 to 1024.
+Status checkNumThreads(int32_t num_threads);
 
 // Numbers out of range, names that are no C identifiers or not unique.
 Status validateArtifact(const Artifact& artifact);

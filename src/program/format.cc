@@ -84,9 +84,9 @@ std::vector<std::byte> serialize(const Program& program) {
 }
 
 Result<Program> deserialize(std::span<const std::byte> bytes) try {
-  TERCEL_ASSIGN(std::span<const std::byte> payload, openFile(bytes, kProgramFile));
+  TERCEL_ASSIGN(const FileContent file, openFile(bytes, kProgramFile));
   Program program;
-  Reader reader(payload);
+  Reader reader(file.payload);
   transfer(reader, program);
   if (reader.failed() || reader.remaining() > 0) {
     return invalidArgument("program file is malformed");

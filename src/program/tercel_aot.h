@@ -83,6 +83,8 @@ TERCEL_EXPORT int tercel_artifact_add_procedure(tercel_artifact* artifact,
  * as it is written; 2: what the plugin does; 3: with LLVM's highest level. What was compiled before is
  * dropped. */
 TERCEL_EXPORT int tercel_artifact_set_optimization_level(tercel_artifact* artifact, int32_t level);
+/* Of instances whose options do not say; 1, the caller's alone, where it is not set. */
+TERCEL_EXPORT int tercel_artifact_set_num_threads(tercel_artifact* artifact, int32_t num_threads);
 /* Compiles every procedure for each of `targets`: "native" or a list as
  * "aarch64,x86-64-v2,x86-64-v4", of which a machine takes the highest that it can run. What was
  * compiled before is dropped. */

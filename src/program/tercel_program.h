@@ -90,6 +90,7 @@ typedef struct tercel_program_info {
   int64_t arena_bytes;  /* working memory that an instance needs */
   int64_t globals_bytes; /* and for the values of its mutable globals */
   const char* tree;      /* how the globals are nested, in the words of who saved it */
+  int32_t num_threads;   /* of instances whose options do not say */
 } tercel_program_info;
 
 typedef struct tercel_buffer {
@@ -127,7 +128,9 @@ typedef struct tercel_load_options {
 
 typedef struct tercel_instance_options {
   size_t struct_size;
-  int32_t num_threads; /* the caller's included; 0 and 1: the caller's alone */
+  /* The caller's included; 1: the caller's alone; 0: what the program was saved with, which is 1
+   * where nothing was said. */
+  int32_t num_threads;
   /* In place of threads of our own. */
   tercel_parallel_for_fn parallel_for;
   void* parallel_for_data;

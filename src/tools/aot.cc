@@ -2,6 +2,8 @@
 // which lies in the folder above.
 #include <dlfcn.h>
 
+#include <algorithm>
+#include <cstdint>
 #include <cstdio>
 #include <filesystem>
 
@@ -23,15 +25,16 @@ saved. FOLDER gets a library: NAME.so, NAME.a, NAME.h, NAME.hpp and NAME.cmake.
   --targets=LIST       native (the default), aarch64, or CPU levels as x86-64-v2,x86-64-v3,x86-64-v4
   --optimization-level=N
                        0 to 3 (default: 2, which is the plugin's)
+  --num-threads=N      of instances that do not say, the caller's included (default: 1)
   --artifact=PATH      write the artifact too
   --side-file          keep the globals' values in NAME.weights
 )";
 
 struct Request {
-  static constexpr int64_t kUnset = -1;
+  static constexpr int64_t kUnset = INT64_MIN;
   std::string file, folder, name, procedure, targets, artifact;
   bool side_file = false;
-  int64_t optimization_level = kUnset;
+  int64_t optimization_level = kUnset, num_threads = kUnset;
 };
 
 Result<Request> parse(CommandLine& line) {
@@ -43,6 +46,7 @@ Result<Request> parse(CommandLine& line) {
   request.artifact = line.value("artifact");
   request.side_file = line.flag("side-file");
   TERCEL_ASSIGN(request.optimization_level, line.number("optimization-level", Request::kUnset));
+  TERCEL_ASSIGN(request.num_threads, line.number("num-threads", Request::kUnset));
   TERCEL_TRY(line.unknownFlag());
   if (line.words().size() != 1) return invalidArgument("name one file; see --help");
   if (request.folder.empty() && request.artifact.empty()) {
@@ -85,10 +89,15 @@ class Plugin {
 #define CALL(plugin, function, ...) \
   (plugin).check((plugin).find<decltype(function)>(#function)(__VA_ARGS__))
 
+// What is out of range stays so.
+int32_t number(int64_t given) {
+  return static_cast<int32_t>(std::clamp<int64_t>(given, INT32_MIN, INT32_MAX));
+}
+
 Status compile(const Plugin& plugin, const Request& request, tercel_artifact* artifact) {
   if (request.optimization_level != Request::kUnset) {
     TERCEL_TRY(CALL(plugin, tercel_artifact_set_optimization_level, artifact,
-                    static_cast<int32_t>(request.optimization_level)));
+                    number(request.optimization_level)));
   }
   const std::string targets = request.targets.empty() ? "native" : request.targets;
   return CALL(plugin, tercel_artifact_compile, artifact, targets.c_str());
@@ -123,6 +132,10 @@ Status run(CommandLine line) {
   TERCEL_ASSIGN(const Request request, parse(line));
   TERCEL_ASSIGN(const Plugin plugin, Plugin::open());
   TERCEL_ASSIGN(tercel_artifact* artifact, makeArtifact(plugin, request));
+  if (request.num_threads != Request::kUnset) {
+    TERCEL_TRY(CALL(plugin, tercel_artifact_set_num_threads, artifact,
+                    number(request.num_threads)));
+  }
   if (!request.artifact.empty()) {
     TERCEL_TRY(CALL(plugin, tercel_artifact_save, artifact, request.artifact.c_str()));
   }

@@ -39,7 +39,7 @@ FILE may also be an artifact that tercel.aot saved. Without --procedure, what it
   --input=ARGUMENT=FILE    an argument; the rest is made up
   --expect=RESULT=FILE     what a result must be
   --weights=FILE           its side file
-  --seed, --threads (1), --repeat as above
+  --seed, --threads (what it was saved with), --repeat as above
 )";
 
 struct Request {
@@ -139,7 +139,7 @@ Result<ArtifactRequest> parseArtifactRequest(CommandLine& line) {
   request.expects = line.values("expect");
   request.weights = line.value("weights");
   TERCEL_ASSIGN(request.seed, line.number("seed", 0));
-  TERCEL_ASSIGN(request.threads, line.number("threads", 1));
+  TERCEL_ASSIGN(request.threads, line.number("threads", 0));
   TERCEL_ASSIGN(request.repeat, line.number("repeat", 1));
   TERCEL_TRY(line.unknownFlag());
   return request;

@@ -27,10 +27,12 @@ void printValues(const char* role, const std::vector<NamedValue>& values) {
 
 void list(const LoadedArtifact& loaded) {
   const program::Artifact& artifact = loaded.artifact();
-  std::printf("%s, compiled for %s; an instance takes %lld bytes of arena and %lld of globals\n",
+  std::printf("%s, compiled for %s; an instance takes %lld bytes of arena and %lld of globals, "
+              "and has %d thread%s\n",
               artifact.name.c_str(), loaded.target().c_str(),
               static_cast<long long>(loaded.arenaBytes()),
-              static_cast<long long>(loaded.globalsBytes()));
+              static_cast<long long>(loaded.globalsBytes()), artifact.num_threads,
+              artifact.num_threads == 1 ? "" : "s");
   for (const program::Global& global : artifact.globals) {
     std::printf("  global %s: %s%s%s\n", global.name.c_str(), toString(global.shape).c_str(),
                 global.is_mutable ? ", mutable" : "",

@@ -7,6 +7,7 @@
 #include <filesystem>
 #include <fstream>
 #include <functional>
+#include <iterator>
 #include <thread>
 #include <vector>
 
@@ -307,6 +308,54 @@ TEST(ProgramApi, MemoryIsTheHosts) {
   tercel_program_destroy(program);
 }
 
+int threadsOfThisProcess() {
+  return static_cast<int>(
+      std::distance(std::filesystem::directory_iterator("/proc/self/task"), {}));
+}
+
+TEST(ProgramApi, AnInstanceHasTheThreadsOfItsArtifact) {
+  tercel::program::Artifact artifact = makeArtifact();
+  artifact.num_threads = 3;
+  const Bytes bytes = serializeArtifact(artifact);
+  tercel_program* program = nullptr;
+  tercel_instance* instance = nullptr;
+  ASSERT_EQ(tercel_program_load(bytes.data(), bytes.size(), nullptr, &program), TERCEL_OK);
+  auto info = sized<tercel_program_info>();
+  ASSERT_EQ(tercel_program_describe(program, &info), TERCEL_OK);
+  EXPECT_EQ(info.num_threads, 3);
+
+  const int before = threadsOfThisProcess();
+  auto options = sized<tercel_instance_options>();
+  for (const auto& [wish, wanted] : {std::pair(0, 2), std::pair(1, 0), std::pair(5, 4)}) {
+    options.num_threads = wish;
+    ASSERT_EQ(tercel_instance_create(program, &options, &instance), TERCEL_OK);
+    EXPECT_EQ(threadsOfThisProcess() - before, wanted);
+    tercel_instance_destroy(instance);
+  }
+  ASSERT_EQ(tercel_instance_create(program, nullptr, &instance), TERCEL_OK);
+  EXPECT_EQ(threadsOfThisProcess() - before, 2);
+  tercel_instance_destroy(instance);
+  options.num_threads = 0;  // the host's own are in place of ours
+  options.parallel_for = [](void*, int64_t tasks, int64_t, tercel_task_fn task, void* context) {
+    task(context, 0, tasks);
+  };
+  ASSERT_EQ(tercel_instance_create(program, &options, &instance), TERCEL_OK);
+  EXPECT_EQ(threadsOfThisProcess(), before);
+  tercel_instance_destroy(instance);
+  options.num_threads = -1;
+  EXPECT_EQ(tercel_instance_create(program, &options, &instance), TERCEL_INVALID_ARGUMENT);
+  EXPECT_STREQ(tercel_error_message(), "the number of threads is to be 1 to 1024, not -1");
+  tercel_program_destroy(program);
+
+  for (int32_t none : {0, -1, 1025}) {
+    artifact.num_threads = none;
+    const Bytes bad = serializeArtifact(artifact);
+    EXPECT_EQ(tercel_program_load(bad.data(), bad.size(), nullptr, &program),
+              TERCEL_INVALID_ARGUMENT);
+    EXPECT_NE(std::strstr(tercel_error_message(), "is to be 1 to 1024, not"), nullptr);
+  }
+}
+
 class TemporaryFolder {
  public:
   TemporaryFolder() {
@@ -356,6 +405,34 @@ TEST(ProgramApi, WeightsInAFileOfTheirOwn) {
   tercel_program_destroy(program);
   std::filesystem::resize_file(path, 64);
   EXPECT_EQ(tercel_program_load(bytes.data(), bytes.size(), &options, &program), TERCEL_DATA_LOSS);
+}
+
+// Its last field is the number of threads, which files of version 1 lack.
+TEST(ProgramApi, ArtifactsOfTheVersionBefore) {
+  tercel::program::Artifact artifact = makeArtifact();
+  for (auto& global : artifact.globals) global.is_initialized = false;
+  artifact.data = {};
+  artifact.data_bytes = 0;
+  artifact.data_hash = tercel::program::hashBytes({});
+  artifact.has_side_file = true;  // nothing stands behind the last field
+  Bytes bytes = serializeArtifact(artifact);
+  bytes.resize(bytes.size() - sizeof(int32_t));
+  tercel::program::sealFile(bytes, {"TERCELAR", "artifact", 1});
+  TemporaryFolder folder;
+  const std::string path = folder.path / "weights";
+  std::ofstream(path, std::ios::binary).flush();
+  const tercel_load_options options = {sizeof(options), path.c_str(), 0};
+  tercel_program* program = nullptr;
+  ASSERT_EQ(tercel_program_load(bytes.data(), bytes.size(), &options, &program), TERCEL_OK)
+      << tercel_error_message();
+  auto info = sized<tercel_program_info>();
+  ASSERT_EQ(tercel_program_describe(program, &info), TERCEL_OK);
+  EXPECT_EQ(info.num_threads, 1);
+  tercel_program_destroy(program);
+  tercel::program::sealFile(bytes, {"TERCELAR", "artifact", 0});
+  EXPECT_EQ(tercel_program_load(bytes.data(), bytes.size(), &options, &program),
+            TERCEL_INVALID_ARGUMENT);
+  EXPECT_NE(std::strstr(tercel_error_message(), "version 0"), nullptr) << tercel_error_message();
 }
 
 TEST(ProgramApi, BadFilesAreErrors) {

@@ -75,6 +75,23 @@ def test_bad_files_are_refused(tmp_path):
     assert not (tmp_path / "out").exists()
 
 
+def test_threads(tmp_path):
+    path, made = tmp_path / "model.mlirbc", tmp_path / "made"
+    path.write_bytes(exported().mlir_module_serialized)
+    tool(AOT, path, f"--artifact={made}")
+    assert "and has 1 thread\n" in tool(RUN, made)
+    tool(AOT, path, f"--artifact={made}", "--num-threads=2")
+    assert "and has 2 threads\n" in tool(RUN, made)
+    tool(AOT, made, f"--artifact={tmp_path / 'same'}")
+    assert "and has 2 threads\n" in tool(RUN, tmp_path / "same")
+    tool(AOT, made, f"--artifact={tmp_path / 'more'}", "--num-threads=3")
+    assert "and has 3 threads\n" in tool(RUN, tmp_path / "more")
+    for number in (0, -1, 2**32 + 1):
+        assert "is to be 1 to 1024" in tool(AOT, path, f"--artifact={tmp_path / 'bad'}",
+                                            f"--num-threads={number}", fails=True)
+    assert not (tmp_path / "bad").exists()
+
+
 def test_optimization_levels(tmp_path):
     path = tmp_path / "model"
     path.write_bytes(exported(function=lambda x, y: (x.T @ x).sum() / 3).serialize())

@@ -2,6 +2,7 @@
 
 import collections.abc
 import json
+import operator
 import os
 
 import jax
@@ -17,7 +18,7 @@ class Artifact:
     """What Program.get_compiled_artifact gives. Files appear whole or not at all."""
 
     def __init__(self, declaration, traces, targets="native", optimization_level=2,
-                 values=None):
+                 num_threads=1, values=None):
         if not traces:
             raise ValueError(f"{declaration.class_name} has no procedures: a public function of "
                              "the class is one")
@@ -30,6 +31,7 @@ class Artifact:
         for trace in traces:
             self._add_procedure(trace)
         self._compiled = None
+        self._set_num_threads(num_threads)
         self._compile(targets, optimization_level)
 
     def __repr__(self):
@@ -40,21 +42,28 @@ class Artifact:
         """What save writes, and tercel.load reads."""
         return self._builder.serialize()
 
-    def save(self, path):
-        """Writes one file with the program and its code for all targets."""
+    def save(self, path, num_threads=None):
+        """Writes one file with the program and its code for all targets. `num_threads` as in
+        get_compiled_artifact, where another number is wanted."""
+        self._set_num_threads(num_threads)
         self._builder.save(os.fsencode(path))
 
     def save_library(self, directory, targets=None, side_file=False, runtime_directory=None,
-                     optimization_level=None):
+                     optimization_level=None, num_threads=None):
         """Writes name.so, name.a, name.h, name.hpp, tercel_program.h and name.cmake.
 
-        `targets` and `optimization_level` as in get_compiled_artifact, where another choice is
-        wanted: a library has code for one architecture. With `side_file` the globals' values lie in
+        `targets`, `optimization_level` and `num_threads` as in get_compiled_artifact, where another
+        choice is wanted: a library has code for one architecture. With `side_file` the globals' values lie in
         name.weights, which is mapped into memory, and not in the library.
         """
+        self._set_num_threads(num_threads)
         self._compile(targets, optimization_level)
         runtime = runtime_directory and os.fsencode(runtime_directory)
         self._builder.save_library(os.fsencode(directory), side_file, runtime)
+
+    def _set_num_threads(self, num_threads):
+        if num_threads is not None:
+            self._builder.set_num_threads(operator.index(num_threads))
 
     def _compile(self, targets, optimization_level):
         """Where something is asked for that it is not compiled for."""

@@ -2,6 +2,7 @@
 
 import ctypes
 import functools
+import weakref
 
 from tercel import abi
 
@@ -43,6 +44,7 @@ _FUNCTIONS = {
     "tercel_artifact_add_procedure": [_POINTER, _POINTER],
     "tercel_artifact_set_tree": [_POINTER, _TEXT],
     "tercel_artifact_set_optimization_level": [_POINTER, ctypes.c_int32],
+    "tercel_artifact_set_num_threads": [_POINTER, ctypes.c_int32],
     "tercel_artifact_compile": [_POINTER, _TEXT],
     "tercel_artifact_serialize": [_POINTER, _POINTER, _POINTER],
     "tercel_artifact_save": [_POINTER, _TEXT],
@@ -65,10 +67,7 @@ class Builder:
         self._address = ctypes.c_void_p()
         abi.check(library().tercel_artifact_create(name.encode(), ctypes.byref(self._address)),
                   name)
-
-    def __del__(self):
-        if getattr(self, "_address", None):
-            library().tercel_artifact_destroy(self._address)
+        weakref.finalize(self, library().tercel_artifact_destroy, self._address)
 
     def add_global(self, name, kind, data, mutable):
         """`data` is a dense array, or None where there is no first value."""
@@ -89,6 +88,9 @@ class Builder:
 
     def set_tree(self, tree):
         self._call("set_tree", tree.encode())
+
+    def set_num_threads(self, num_threads):
+        self._call("set_num_threads", num_threads)
 
     def compile(self, targets, optimization_level):
         self._call("set_optimization_level", optimization_level)

@@ -81,21 +81,25 @@ class Program:
         return Modules(*_all_traced(program))
 
     @staticmethod
-    def get_compiled_artifact(program, targets="native", state=False, optimization_level=2):
+    def get_compiled_artifact(program, targets="native", state=False, optimization_level=2,
+                              num_threads=1):
         """The program, compiled for `targets`: "native", "aarch64" (64-bit Arm under Linux), or a
         list as "aarch64,x86-64-v2,x86-64-v4", of which a machine takes the highest that it can run.
         New instances start with what the class says, or, with `state`, with what this instance
-        has. `optimization_level`: 0 to 3."""
+        has. `optimization_level`: 0 to 3. `num_threads`: of the instances that are created without
+        a wish of their own, the caller's thread included."""
         values = None
         if state:
             if not isinstance(program, Program):
                 raise TypeError("get_compiled_artifact: a class has no state: give an instance")
             values = program._tercel_values
         return Artifact(*_all_traced(program), targets=targets,
-                        optimization_level=optimization_level, values=values)
+                        optimization_level=optimization_level, num_threads=num_threads,
+                        values=values)
 
 
-def compile(function, *example_args, name=None, targets="native", optimization_level=2):
+def compile(function, *example_args, name=None, targets="native", optimization_level=2,
+            num_threads=1):
     """The artifact of a plain function: a Program whose one procedure has the function's name.
 
     The arguments say what the procedure's are like; Program.like(x, "batch, ...", batch=(1, 8))
@@ -109,7 +113,8 @@ def compile(function, *example_args, name=None, targets="native", optimization_l
                                             example_args)]
     procedure = Procedure(name, name, lambda self, *args: function(*args), parameters)
     program = type(name, (Program,), {name: procedure}, export_name=name)
-    return Program.get_compiled_artifact(program, targets, optimization_level=optimization_level)
+    return Program.get_compiled_artifact(
+        program, targets, optimization_level=optimization_level, num_threads=num_threads)
 
 
 def traced(declaration, procedure, signature):

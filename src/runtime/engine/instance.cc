@@ -92,6 +92,8 @@ Instance::~Instance() {
 
 Result<std::unique_ptr<Instance>> Instance::create(std::shared_ptr<const LoadedArtifact> artifact,
                                                    InstanceOptions options) try {
+  if (options.num_threads == 0) options.num_threads = artifact->artifact().num_threads;
+  TERCEL_TRY(program::checkNumThreads(options.num_threads));
   std::unique_ptr<Instance> instance(new Instance(std::move(artifact), std::move(options)));
   TERCEL_TRY(instance->allocate());
   if (!instance->options_.parallel.pool && instance->options_.num_threads > 1) {
@@ -262,8 +264,8 @@ Status Instance::loadState(const std::string& path) try {
   TERCEL_TRY(use.status());
   const program::Artifact& artifact = artifact_->artifact();
   TERCEL_ASSIGN(program::HeldBytes file, mapFile(path));
-  TERCEL_ASSIGN(std::span<const std::byte> payload, program::openFile(file.bytes, kStateFile));
-  program::Reader reader(payload);
+  TERCEL_ASSIGN(const program::FileContent content, program::openFile(file.bytes, kStateFile));
+  program::Reader reader(content.payload);
   std::string key;
   reader.text(key);
   if (key != stateKey(artifact)) {

@@ -18,7 +18,7 @@ struct Allocator {
 };
 
 struct InstanceOptions {
-  int num_threads = 1;          // the caller's included
+  int num_threads = 0;          // the caller's included; 0: what the artifact says
   kernels::Parallel parallel;   // in place of threads of our own
   void* arena = nullptr;        // stays the caller's
   size_t arena_bytes = 0;

@@ -204,7 +204,7 @@ int tercel_program_describe(const tercel_program* program, tercel_program_info* 
     return fill(info, {0, artifact.name.c_str(), program->loaded->target().c_str(),
                        artifact.procedures.size(), artifact.globals.size(),
                        program->loaded->arenaBytes(), program->loaded->globalsBytes(),
-                       artifact.tree.c_str()});
+                       artifact.tree.c_str(), artifact.num_threads});
   });
 }
 
