@@ -11,11 +11,26 @@ class CustomCalls:
     """Target -> function(configuration, *operands) that gives an array, or a tuple of them."""
 
     def __init__(self, functions):
-        self._functions = functions
-        self.error = None  # what the last function that failed has raised
-        self.function = abi.CustomCallFunction(self._run) if functions else None
+        self._calls = _Calls(functions)
+        self.function = abi.CustomCallFunction(self._calls.run) if functions else None
 
-    def _run(self, user_data, address):
+    def raise_error(self):
+        """Raises what the last function that failed has raised, once."""
+        error, self._calls.error = self._calls.error, None
+        if error is None:
+            return
+        try:
+            raise error
+        finally:
+            del error  # which knows this frame
+
+
+class _Calls:
+    def __init__(self, functions):
+        self._functions = functions
+        self.error = None
+
+    def run(self, user_data, address):
         del user_data
         call = address.contents
         try:

@@ -11,44 +11,54 @@
 
 import collections
 import collections.abc
+import functools
 
 
 def build(tree, leaves):
     """The nested value with leaves[number] in the places of the numbers."""
-    if tree is None:
-        return None
     if isinstance(tree, int):
         return leaves[tree]
+    if tree is None:
+        return None
     if "dict" in tree:
         return {key: build(child, leaves) for key, child in tree["dict"]}
     if "fields" in tree:
-        names = [name for name, _ in tree["fields"]]
-        made = collections.namedtuple(tree["type"], names, rename=True)
+        made = _record(tree["type"], tuple(name for name, _ in tree["fields"]))
         return made(*(build(child, leaves) for _, child in tree["fields"]))
     children = [build(child, leaves) for child in tree.get("list", tree.get("tuple"))]
     return children if "list" in tree else tuple(children)
 
 
-def flatten(tree, value, place):
-    """(number, leaf, its place) for each leaf of a value that must be nested like this."""
-    if tree is None:
+def flatten(tree, value, path):
+    """(number, leaf) for each leaf of a value that must be nested like this. Errors name the path:
+    what it is of, an argument or a global, keys."""
+    if isinstance(tree, int):
+        yield tree, value
+    elif tree is None:
         if value is not None:
-            raise TypeError(f"{place}: a {type(value).__name__} in place of None")
-    elif isinstance(tree, int):
-        yield tree, value, place
+            raise TypeError(f"{_place(path)}: a {type(value).__name__} in place of None")
     else:
-        for key, child, part in _children(tree, value, place):
-            yield from flatten(child, part, f"{place}.{key}")
+        for key, child, part in _children(tree, value, path):
+            yield from flatten(child, part, (*path, key))
 
 
-def _children(tree, value, place):
+@functools.cache
+def _record(name, fields):
+    return collections.namedtuple(name, fields, rename=True)
+
+
+def _place(path):
+    return f"{path[0]}: {'.'.join(map(str, path[1:]))}"
+
+
+def _children(tree, value, path):
     kind = next(kind for kind in ("dict", "list", "tuple", "fields") if kind in tree)
     keyed = kind in ("dict", "fields")
     keys = [key for key, _ in tree[kind]] if keyed else range(len(tree[kind]))
     children = [child for _, child in tree[kind]] if keyed else tree[kind]
     given = _parts(kind, keys, value)
     if given is None:
-        raise TypeError(f"{place}: a {type(value).__name__} in place of a {_words(kind, keys)}")
+        raise TypeError(f"{_place(path)}: a {type(value).__name__} in place of a {_words(kind, keys)}")
     return zip(keys, children, given)
 
 

@@ -2,10 +2,12 @@
 
 import collections
 import dataclasses
+import gc
 import struct
 import subprocess
 import sys
 import threading
+import weakref
 
 import jax
 import jax.numpy as jnp
@@ -394,6 +396,46 @@ def test_classes_of_users_come_back_as_namedtuples():
     equal(loaded.globals["layer"].w, layer.w)
     with pytest.raises(TypeError, match="dense.put: layer: a list in place of a tree of w, b"):
         loaded.put([got.w])
+
+
+def test_an_instance_goes_with_the_last_that_names_it(artifact, batch):
+    gc.collect()
+    gc.disable()
+    try:
+        loaded = package.load(artifact.to_bytes(), custom_calls={"none": print})
+        parts = loaded.globals, loaded.predict
+        gone = [weakref.ref(thing) for thing in (loaded, loaded._handle, *parts)]
+        wanted = loaded.predict(np.ones((1, 7), np.float32))
+        loaded.update(batch, rate=0.1)
+        with pytest.raises(TypeError):
+            loaded.predict()
+        del loaded
+        assert gone[0]() is None
+        equal(parts[0]["scale"], np.float32(0.5))
+        assert parts[1](np.ones((1, 7), np.float32)).shape == wanted.shape
+        del parts
+        assert [thing() for thing in gone] == [None] * 4
+    finally:
+        gc.enable()
+
+
+def test_arrays_of_every_layout(rng):
+    def both(x, y):
+        return x + y, x
+
+    for shape in ((), (3, 0), (3, 5), (300, 50)):  # small ones are copied, large ones are not
+        whole = rng.standard_normal((*shape, 2)).astype(np.float32)
+        x, y = whole[..., 0], np.asarray(whole[..., 1], order="F")
+        loaded = package.load(aot.compile(both, x, y).to_bytes())
+        unaligned = np.frombuffer(b"." + y.tobytes(), np.uint8)[1:].view(np.float32)
+        for second in (y, unaligned.reshape(shape)):
+            results = [loaded.both(x, second), loaded.both(second, x)]
+            for i, (total, first) in enumerate(results):
+                np.testing.assert_array_equal(total, x + y)
+                np.testing.assert_array_equal(first, (x, y)[i])
+                assert first.flags.writeable and type(first) is np.ndarray
+            results[0][0][...] = 0  # results are the caller's own
+            np.testing.assert_array_equal(results[1][0], x + y)
 
 
 def test_keys_with_dots():

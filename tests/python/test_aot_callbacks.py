@@ -64,6 +64,22 @@ def test_functions_that_fail():
             package.load(data, custom_calls=calls).add(x)
 
 
+def test_an_instance_is_not_called_by_itself():
+    data = Program.get_compiled_artifact(Foreign).to_bytes()
+    x = np.ones((2, 3), np.float32)
+
+    def sum_rows(configuration, x):
+        use()
+        return x.sum(0), np.int32(len(x))
+
+    loaded = package.load(data, custom_calls={"sum_rows": sum_rows})
+    for use in (lambda: loaded.add(x), lambda: loaded.globals["sum"]):
+        with pytest.raises(RuntimeError, match="foreign: a custom call of an instance cannot use"):
+            loaded.add(x)
+    use = lambda: None  # noqa: E731
+    np.testing.assert_array_equal(loaded.new_instance().add(x)[0], 4 * np.ones(3))
+
+
 def triple(x):
     return np.asarray(3 * x)
 

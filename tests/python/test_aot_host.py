@@ -117,6 +117,66 @@ def test_threads_of_an_instance(tmp_path):
     assert not own & threads_of_this_process()
 
 
+def threads_of(create):
+    """How many threads an instance has, the caller's included."""
+    before = threads_of_this_process()
+    instance = create()
+    own = threads_of_this_process() - before
+    del instance
+    gc.collect()
+    assert not own & threads_of_this_process()
+    return 1 + len(own)
+
+
+class OfLibrary:
+    """An instance of the library product.so."""
+
+    def __init__(self, folder, options):
+        self.library = ctypes.CDLL(str(folder / "product.so"))
+        self.address = ctypes.c_void_p()
+        assert self.library.product_create(options and ctypes.byref(options),
+                                           ctypes.byref(self.address)) == 0
+
+    def __del__(self):
+        self.library.product_destroy(self.address)
+
+
+def test_threads_that_are_saved(tmp_path):
+    x = np.ones((300, 400), np.float32)
+    artifact = aot.compile(product, x, np.ones((400, 200), np.float32), num_threads=3)
+
+    def loaded(source, **options):
+        return threads_of(lambda: tercel.load(source, **options))
+
+    def of_library(options=None):
+        return threads_of(lambda: OfLibrary(tmp_path, options))
+
+    assert loaded(artifact.to_bytes()) == 3
+    assert loaded(artifact.to_bytes(), num_threads=1) == 1
+    assert tercel.load(artifact.to_bytes()).num_threads == 3
+    assert "with 2 threads" in repr(tercel.load(artifact.to_bytes(), num_threads=2))
+    artifact.save(tmp_path / "product.tercel", num_threads=4)
+    assert loaded(tmp_path / "product.tercel") == 4
+    artifact.save_library(tmp_path, num_threads=2)
+    assert of_library() == 2
+    assert of_library(abi.InstanceOptions(num_threads=1)) == 1
+    assert of_library(abi.InstanceOptions(num_threads=5)) == 5
+    said_nothing = aot.compile(product, x, x.T).to_bytes()
+    assert loaded(said_nothing) == 1 and loaded(said_nothing, num_threads=2) == 2
+
+
+def test_numbers_of_threads_that_there_are_not(tmp_path):
+    artifact = aot.compile(lambda x: x, np.float32(1), name="same")
+    for number in (0, -1, 1025):
+        with pytest.raises(ValueError, match=f"is to be 1 to 1024, not {number}"):
+            artifact.save(tmp_path / "same.tercel", num_threads=number)
+        with pytest.raises(ValueError, match=f"not {number}"):
+            aot.compile(lambda x: x, np.float32(1), num_threads=number)
+    assert not list(tmp_path.iterdir())
+    with pytest.raises(ValueError, match="is to be 1 to 1024, not -2"):
+        tercel.load(artifact.to_bytes(), num_threads=-2)
+
+
 THREADS_FROM_CPP = """
 #include <filesystem>
 #include <iterator>

@@ -1,0 +1,160 @@
+"""Calls of a saved program's procedures."""
+
+import ctypes
+
+import numpy as np
+
+from tercel import abi, trees
+
+# Bytes of an array that is copied to a place of known address sooner than NumPy tells its own.
+_SMALL = 8192
+
+
+class Procedure:
+    """Call it with the arguments that the program's procedure has."""
+
+    def __init__(self, handle, signatures):
+        self._handle = handle
+        self._name = f"{handle.program.name}.{signatures[0].name}"
+        self._signatures = signatures
+        self._parameters = [name for name, _ in signatures[0].parameters]
+        self._calls = {}
+
+    def __repr__(self):
+        return "\n".join(map(str, self._signatures))
+
+    def __call__(self, *args, **kwargs):
+        if kwargs or len(args) != len(self._parameters):
+            args = self._bind(args, kwargs)
+        signature = self._signatures[0]
+        leaves = [None] * len(signature.arguments)
+        for (name, tree), value in zip(signature.parameters, args):
+            for number, leaf in trees.flatten(tree, value, (self._name, name)):
+                leaves[number] = as_array(leaf, signature.arguments[number], self._name)
+        if len(self._signatures) > 1:
+            signature = self._dispatch(leaves)
+        for leaf, value in zip(leaves, signature.arguments):
+            check_shape(leaf, value, self._name)
+        return trees.build(signature.result_tree, self._run(signature, leaves))
+
+    def _bind(self, args, kwargs):
+        names = self._parameters
+        if len(args) > len(names):
+            raise TypeError(f"{self._name} takes {len(names)} arguments but {len(args)} were given")
+        given = dict(zip(names, args))
+        for name, value in kwargs.items():
+            if name not in names or name in given:
+                raise TypeError(f"{self._name} got an unexpected argument {name!r}")
+            given[name] = value
+        missing = [name for name in names if name not in given]
+        if missing:
+            raise TypeError(f"{self._name}: missing a required argument: {missing[0]!r}")
+        return [given[name] for name in names]
+
+    def _dispatch(self, leaves):
+        for signature in self._signatures:
+            if all(leaf.shape == value.shape for leaf, value in zip(leaves, signature.arguments)):
+                return signature
+        given = ", ".join(str(list(leaf.shape)) for leaf in leaves)
+        listed = ", ".join(signature.text for signature in self._signatures)
+        raise ValueError(f"{self._name}: no signature for {given}: there are {listed}")
+
+    def _run(self, signature, leaves):
+        with self._handle as handle:
+            call = self._calls.get(signature.number)
+            if call is None:
+                call = self._calls[signature.number] = _Call(handle.address, signature)
+            return call.run(leaves, lambda code: handle.check(code, self._name))
+
+
+class _Call:
+    """What the library is told of the calls of one signature, with memory for small arrays: copying
+    those takes less time than NumPy takes to tell an address."""
+
+    def __init__(self, address, signature):
+        self._arguments, self._results = _Places(signature.arguments), _Places(signature.results)
+        self._parameters = (address, ctypes.c_size_t(signature.number),
+                            *self._arguments.parameters, *self._results.parameters)
+
+    def run(self, leaves, check):
+        held = self._arguments.store(leaves)
+        new = self._results.renew()
+        code = abi.library().tercel_instance_call(*self._parameters)
+        del held
+        if code:
+            check(code)
+        return self._results.take(new)
+
+
+class _Places:
+    """Where the arrays of a call lie: small ones always in the same memory."""
+
+    def __init__(self, values):
+        self._values = values
+        self._kept = [aligned(value) if value.bytes <= _SMALL else None for value in values]
+        self._large = [i for i, array in enumerate(self._kept) if array is None]
+        self._buffers = (abi.Buffer * max(1, len(values)))()
+        for i, array in enumerate(self._kept):
+            if array is not None:
+                self._place(i, array)
+        self.parameters = (ctypes.c_void_p(ctypes.addressof(self._buffers)),
+                           ctypes.c_size_t(len(values)))
+
+    def store(self, arrays):
+        """Makes them the values; what it gives back must live as long as they are used."""
+        held = []
+        for i, (kept, array) in enumerate(zip(self._kept, arrays)):
+            if kept is not None:
+                kept[...] = array
+            else:
+                held.append(dense(array))
+                self._place(i, held[-1])
+        return held
+
+    def renew(self):
+        """New memory for large arrays."""
+        new = {i: aligned(self._values[i]) for i in self._large}
+        for i, array in new.items():
+            self._place(i, array)
+        return new
+
+    def take(self, new):
+        return [new[i] if kept is None else kept.copy() for i, kept in enumerate(self._kept)]
+
+    def _place(self, i, array):
+        self._buffers[i] = abi.Buffer(array.ctypes.data, array.nbytes)
+
+
+def as_array(leaf, value, where):
+    """The leaf as an array of the value's type; Python's numbers take it where they can."""
+    if isinstance(leaf, (bool, int, float, complex)):
+        wanted = np.dtype(type(leaf)).kind
+        if "biufc".find(value.dtype.kind) < "biufc".find(wanted) and value.dtype.kind != "V":
+            raise ValueError(f"{where}: {value.name}: a Python {type(leaf).__name__} in place of "
+                             f"{value}")
+        leaf = np.asarray(leaf, value.dtype)
+    array = np.asarray(leaf)
+    if array.dtype != value.dtype:
+        _refuse(array, value, where)
+    return array
+
+
+def check_shape(array, value, where):
+    if array.shape != value.shape:
+        _refuse(array, value, where)
+
+
+def _refuse(array, value, where):
+    raise ValueError(f"{where}: {value.name}: {abi.type_text(array.shape, array.dtype)} in place of "
+                     f"{value}")
+
+
+def dense(array):
+    """As the library reads it."""
+    return np.require(array, requirements="CA")
+
+
+def aligned(value):
+    """New memory for a value, where the library need not copy what it writes."""
+    memory = np.empty(value.bytes + abi.ALIGNMENT, np.uint8)
+    return np.ndarray(value.shape, value.dtype, memory, -memory.ctypes.data % abi.ALIGNMENT)
