@@ -1,6 +1,12 @@
 """Linear algebra that leaves Python: no LAPACK, the same accuracy."""
 
 import ctypes
+import json
+import os
+import pathlib
+import re
+import subprocess
+import sys
 
 import jax
 import jax.numpy as jnp
@@ -11,6 +17,7 @@ import tercel as package
 from tercel import aot
 
 DTYPES = ["float32", "float64", "complex64", "complex128"]
+HERE = pathlib.Path(__file__).parent
 pytestmark = pytest.mark.native
 
 
@@ -160,6 +167,30 @@ def test_what_is_not_finite_is_nan(x64, dtype):
     assert np.isfinite(lower[0]).all() and np.isnan(np.diagonal(lower[1:], 0, 1, 2)).all()
     values, _ = run(lambda a: tuple(jnp.linalg.eig(a)), bad)
     assert np.isfinite(values[[0, 2]]).all() and np.isnan(values[1]).all()
+
+
+def rows_of(table):
+    """Names in LAPACK, without the letter of their type."""
+    return {name for row in re.findall(r"^LINALG\((.*)\)", table.read_text(), re.MULTILINE)
+            for name in row.split(", ")[1:]}
+
+
+def bits(own, *functions):
+    """The cases that differ from the plugin's, and what was called."""
+    environment = {**os.environ, "TERCEL_OWN_LINEAR_ALGEBRA": own}
+    done = subprocess.run([sys.executable, HERE / "linalg_bits.py", *functions], check=True,
+                          env=environment, capture_output=True, text=True)
+    *different, facts = done.stdout.splitlines()
+    return different, json.loads(facts)
+
+
+def test_bits_are_the_plugins_where_it_does_without_lapack():
+    different, facts = bits("1")
+    assert not different
+    assert set(facts["called"]) == rows_of(
+        HERE.parents[1] / "src" / "runtime" / "linalg" / "functions.def")
+    assert facts["cases"] == 192
+    assert bits("0", "eigh")[0]  # LAPACK's are others: they were compared
 
 
 def test_a_library_of_linear_algebra(rng, tmp_path):

@@ -28,17 +28,24 @@ class CallSites {
 // The custom calls of one execution, with what its caller gave for them.
 class Calls final : public engine::CustomCallHandler {
  public:
-  Calls(std::shared_ptr<CallSites> sites, std::shared_ptr<const UserData> user_data)
-      : sites_(std::move(sites)), user_data_(std::move(user_data)) {}
+  // own_linear_algebra: what the engine can do itself is left to it.
+  Calls(std::shared_ptr<CallSites> sites, std::shared_ptr<const UserData> user_data,
+        bool own_linear_algebra = false)
+      : sites_(std::move(sites)),
+        user_data_(std::move(user_data)),
+        own_linear_algebra_(own_linear_algebra) {}
 
   Status call(const engine::CustomCall& call) override {
     return sites_->call(call, user_data_.get());
   }
-  bool replaces(std::string_view target) const override { return isKnownTarget(target); }
+  bool replaces(std::string_view target) const override {
+    return !own_linear_algebra_ && isKnownTarget(target);
+  }
 
  private:
   const std::shared_ptr<CallSites> sites_;
   const std::shared_ptr<const UserData> user_data_;
+  const bool own_linear_algebra_;
 };
 
 }  // namespace tercel::ffi
