@@ -1,6 +1,7 @@
 """Calls of a saved program's procedures."""
 
 import ctypes
+import weakref
 
 import numpy as np
 
@@ -8,6 +9,8 @@ from tercel import abi, trees
 
 # Bytes of an array that is copied to a place of known address sooner than NumPy tells its own.
 _SMALL = 8192
+# And of one whose memory is kept for the next result.
+_MOST_RECYCLED = 1 << 28
 
 
 class Procedure:
@@ -68,11 +71,10 @@ class Procedure:
 
 
 class _Call:
-    """What the library is told of the calls of one signature, with memory for small arrays: copying
-    those takes less time than NumPy takes to tell an address."""
+    """What the library is told of the calls of one signature."""
 
     def __init__(self, address, signature):
-        self._arguments, self._results = _Places(signature.arguments), _Places(signature.results)
+        self._arguments, self._results = _Arguments(signature.arguments), _Results(signature.results)
         self._parameters = (address, ctypes.c_size_t(signature.number),
                             *self._arguments.parameters, *self._results.parameters)
 
@@ -87,42 +89,71 @@ class _Call:
 
 
 class _Places:
-    """Where the arrays of a call lie: small ones always in the same memory."""
+    """Where the arrays of a call lie. Small ones always lie in the same memory: they are copied in
+    less time than NumPy takes to tell an address."""
 
     def __init__(self, values):
-        self._values = values
         self._kept = [aligned(value) if value.bytes <= _SMALL else None for value in values]
-        self._large = [i for i, array in enumerate(self._kept) if array is None]
-        self._buffers = (abi.Buffer * max(1, len(values)))()
-        for i, array in enumerate(self._kept):
-            if array is not None:
-                self._place(i, array)
-        self.parameters = (ctypes.c_void_p(ctypes.addressof(self._buffers)),
-                           ctypes.c_size_t(len(values)))
+        places = (abi.Buffer * max(1, len(values)))()
+        self.parameters = ctypes.c_void_p(ctypes.addressof(places)), ctypes.c_size_t(len(values))
+        self._places = list(places)[:len(values)]  # which keep the memory
+        for place, value, array in zip(self._places, values, self._kept):
+            place.bytes = value.bytes
+            place.data = None if array is None else array.ctypes.data
 
+
+class _Arguments(_Places):
     def store(self, arrays):
         """Makes them the values; what it gives back must live as long as they are used."""
         held = []
-        for i, (kept, array) in enumerate(zip(self._kept, arrays)):
+        for place, kept, array in zip(self._places, self._kept, arrays):
             if kept is not None:
                 kept[...] = array
             else:
                 held.append(dense(array))
-                self._place(i, held[-1])
+                place.data = _address(held[-1])
         return held
 
+
+class _Results(_Places):
+    def __init__(self, values):
+        super().__init__(values)
+        self._large = {i: _Recycled(value) for i, value in enumerate(values)
+                       if self._kept[i] is None}
+
     def renew(self):
-        """New memory for large arrays."""
-        new = {i: aligned(self._values[i]) for i in self._large}
-        for i, array in new.items():
-            self._place(i, array)
+        """New arrays for what is large."""
+        new = {}
+        for i, memory in self._large.items():
+            new[i], self._places[i].data = memory.array()
         return new
 
     def take(self, new):
         return [new[i] if kept is None else kept.copy() for i, kept in enumerate(self._kept)]
 
-    def _place(self, i, array):
-        self._buffers[i] = abi.Buffer(array.ctypes.data, array.nbytes)
+
+class _Recycled:
+    """Arrays of one type, in memory that no array uses any more where there is such: fresh pages
+    cost more than most elementwise programs."""
+
+    def __init__(self, value):
+        self._value = value
+        # What an array and its views hold on to; its end is known.
+        self._hold = type("Memory", (ctypes.c_char * value.bytes,), {})
+        self._known = []  # [memory, its address, a reference to who holds it]
+
+    def array(self):
+        """One more, and its address."""
+        value = self._value
+        known = next((known for known in self._known if known[2]() is None), None)
+        if known is None:
+            memory = _room(value.bytes)
+            known = [memory, memory.ctypes.data, None]
+            if value.bytes <= _MOST_RECYCLED:
+                self._known = [*self._known[-1:], known]
+        holder = self._hold.from_buffer(known[0])
+        known[2] = weakref.ref(holder)
+        return np.ndarray(value.shape, value.dtype, holder), known[1]
 
 
 def as_array(leaf, value, where):
@@ -151,10 +182,23 @@ def _refuse(array, value, where):
 
 def dense(array):
     """As the library reads it."""
-    return np.require(array, requirements="CA")
+    flags = array.flags
+    return array if flags.c_contiguous and flags.aligned else np.array(array, order="C")
 
 
 def aligned(value):
     """New memory for a value, where the library need not copy what it writes."""
-    memory = np.empty(value.bytes + abi.ALIGNMENT, np.uint8)
-    return np.ndarray(value.shape, value.dtype, memory, -memory.ctypes.data % abi.ALIGNMENT)
+    return np.ndarray(value.shape, value.dtype, _room(value.bytes))
+
+
+def _room(size):
+    memory = np.empty(size + abi.ALIGNMENT, np.uint8)
+    start = -memory.ctypes.data % abi.ALIGNMENT
+    return memory[start:start + size]
+
+
+def _address(array):
+    try:  # a third of the time, for what may be written and has a type that Python knows
+        return ctypes.addressof(ctypes.c_char.from_buffer(array))
+    except (TypeError, ValueError):
+        return array.ctypes.data

@@ -13,6 +13,8 @@ import collections
 import collections.abc
 import functools
 
+_SEQUENCES = {"list": list, "tuple": tuple}
+
 
 def build(tree, leaves):
     """The nested value with leaves[number] in the places of the numbers."""
@@ -32,14 +34,20 @@ def build(tree, leaves):
 def flatten(tree, value, path):
     """(number, leaf) for each leaf of a value that must be nested like this. Errors name the path:
     what it is of, an argument or a global, keys."""
+    leaves = []
+    _collect(tree, value, path, leaves)
+    return leaves
+
+
+def _collect(tree, value, path, leaves):
     if isinstance(tree, int):
-        yield tree, value
+        leaves.append((tree, value))
     elif tree is None:
         if value is not None:
             raise TypeError(f"{_place(path)}: a {type(value).__name__} in place of None")
     else:
         for key, child, part in _children(tree, value, path):
-            yield from flatten(child, part, (*path, key))
+            _collect(child, part, (*path, key), leaves)
 
 
 @functools.cache
@@ -52,32 +60,30 @@ def _place(path):
 
 
 def _children(tree, value, path):
-    kind = next(kind for kind in ("dict", "list", "tuple", "fields") if kind in tree)
-    keyed = kind in ("dict", "fields")
-    keys = [key for key, _ in tree[kind]] if keyed else range(len(tree[kind]))
-    children = [child for _, child in tree[kind]] if keyed else tree[kind]
-    given = _parts(kind, keys, value)
-    if given is None:
-        raise TypeError(f"{_place(path)}: a {type(value).__name__} in place of a {_words(kind, keys)}")
-    return zip(keys, children, given)
+    """The keys, the trees and the parts of a value."""
+    for kind in ("list", "tuple"):
+        if kind in tree:
+            if isinstance(value, _SEQUENCES[kind]) and len(value) == len(tree[kind]):
+                return zip(range(len(value)), tree[kind], value)
+            raise TypeError(f"{_place(path)}: a {type(value).__name__} in place of a {kind} of "
+                            f"{len(tree[kind])}")
+    kind = "dict" if "dict" in tree else "fields"
+    keys = [key for key, _ in tree[kind]]
+    parts = _parts(kind, keys, value)
+    if parts is not None:
+        return zip(keys, [child for _, child in tree[kind]], parts)
+    raise TypeError(f"{_place(path)}: a {type(value).__name__} in place of a "
+                    f"{'dict' if kind == 'dict' else 'tree'} of {', '.join(map(str, keys))}")
 
 
 def _parts(kind, keys, value):
     """The children of a value, in the order of the keys; None where it is something else."""
-    if kind in ("list", "tuple"):
-        wanted = list if kind == "list" else tuple
-        return value if isinstance(value, wanted) and len(value) == len(keys) else None
     if isinstance(value, collections.abc.Mapping):
-        return [value[key] for key in keys] if set(value) == set(keys) else None
+        same = len(value) == len(keys) and all(key in value for key in keys)
+        return [value[key] for key in keys] if same else None
     if kind == "fields":
         if isinstance(value, tuple) and len(value) == len(keys):
             return value
         if all(isinstance(key, str) and hasattr(value, key) for key in keys):
             return [getattr(value, key) for key in keys]
     return None
-
-
-def _words(kind, keys):
-    if kind in ("list", "tuple"):
-        return f"{kind} of {len(keys)}"
-    return f"{'dict' if kind == 'dict' else 'tree'} of {', '.join(map(str, keys))}"

@@ -438,6 +438,29 @@ def test_arrays_of_every_layout(rng):
             np.testing.assert_array_equal(results[1][0], x + y)
 
 
+def test_results_are_never_changed_by_later_calls():
+    loaded = package.load(aot.compile(lambda x: x + 1, np.zeros(5000, np.float32),
+                                      name="add").to_bytes())
+
+    def call(number):
+        return loaded.add(np.full(5000, number, np.float32))
+
+    addresses = {call(number).ctypes.data for number in range(20)}
+    assert len(addresses) == 1  # what nobody has is used again
+    held = [call(number) for number in range(5)]
+    parts = [call(number)[number:number + 2] for number in range(5)]
+    views = [memoryview(call(number)) for number in range(5)]
+    shared = [jnp.asarray(call(number)) for number in range(5)]
+    for number in range(20):
+        call(-1)
+    for number in range(5):
+        for array in (held[number], parts[number], np.asarray(views[number]), shared[number]):
+            np.testing.assert_array_equal(array, number + 1)
+    loaded = held[0].copy
+    del held
+    np.testing.assert_array_equal(loaded(), 1)
+
+
 def test_keys_with_dots():
     class Dots(Program):
         _p = {"a.b": np.ones(2, np.float32), "a": {"b": np.zeros(3, np.float32)}}
