@@ -3,6 +3,7 @@
 import ctypes
 import pathlib
 import subprocess
+import sys
 
 import jax
 import jax.numpy as jnp
@@ -73,6 +74,16 @@ def test_bad_files_are_refused(tmp_path):
         path.write_bytes(whole[:size])
         tool(AOT, path, "-o", tmp_path / "out", fails=True)
     assert not (tmp_path / "out").exists()
+
+
+def test_commands_of_the_package(tmp_path):
+    for name, path in (("aot", AOT), ("run", FOLDER / "aot" / "tercel-run")):
+        call = [sys.executable, "-c", f"from tercel.tools import {name}; {name}()", "--help"]
+        done = subprocess.run(call, capture_output=True, text=True)
+        if path.is_file():
+            assert done.stdout == tool(path, "--help")
+        else:
+            assert done.returncode == 1 and f"{path} is missing" in done.stderr
 
 
 def test_threads(tmp_path):
