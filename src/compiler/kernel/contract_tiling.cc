@@ -15,7 +15,7 @@ constexpr int64_t kAcrossRows = 8;  // a whole vector, that needs no mask
 constexpr int64_t kWorthPacking = 3;  // tiles that read a panel
 constexpr double kPackCycles = 0.25;  // of an element, with its cache misses
 
-bool isFar(const ContractSide& side) { return side.widest_sum_stride * side.bytes >= 1024; }
+bool isFar(const ContractSide& side) { return side.widest_sum_stride * side.bytes >= 512; }
 
 // Cycles of all tiles for one step of the sum: two multiply-adds or two loads a cycle, less where a
 // long panel comes from the L2 cache, and no fewer than it takes to add to one sum again.
@@ -137,15 +137,18 @@ int64_t fewestColumnTasks(const ContractSizes& s, const Machine& machine, const 
 // read, again, and the lines of a large result that are written piece by piece.
 double cutCost(const ContractSizes& s, const Machine& machine, const ContractTiling& t, double rows,
                double columns) {
-  constexpr double kBreak = 60;
+  constexpr double kBreak = 60, kFromL2 = 0.05, kFromL3 = 0.4;
   auto all_rows = static_cast<double>(s.rows()), all_columns = static_cast<double>(s.columns());
   auto k = static_cast<double>(s.k);
   bool turned = t.square || t.along_k;
-  double n_again = turned ? 0.5 : t.pack_n || isFar(s.n_side) ? kPackCycles : 0.05;
-  double m_again = t.pack_m ? kPackCycles : 0.05;
+  bool fits = (s.rows() + s.columns()) * s.k * s.sum_bytes <= machine.l2_bytes / 2;
+  double read = fits ? kFromL2 : kFromL3;
+  double n_again = turned ? 0.5 : t.pack_n || isFar(s.n_side) ? kPackCycles : 0;
+  double m_again = t.pack_m ? kPackCycles : 0;
   bool is_large = s.rows() * s.columns() * s.sum_bytes > machine.l2_bytes / 2;
   double breaks = is_large ? kBreak * (columns - 1) * all_rows : 0;
-  return n_again * rows * all_columns * k + m_again * columns * all_rows * k + breaks;
+  return (n_again + read) * rows * all_columns * k + (m_again + read) * columns * all_rows * k +
+         breaks;
 }
 
 // Enough tasks to share out, none below some microseconds.
