@@ -47,7 +47,9 @@ def test_softmax_and_norm(agree, rng, shape):
 
 
 @pytest.mark.parametrize("shape, axes", [((50, 10), 1), ((1001, 7), 1), ((33, 9, 12), 2),
-                                         ((70, 3, 4), (1, 2)), ((65, 17), 1), ((8, 40, 5), (0, 2))])
+                                         ((70, 3, 4), (1, 2)), ((65, 17), 1), ((8, 40, 5), (0, 2)),
+                                         ((64, 100), 1), ((7, 41, 60), 2), ((90, 4, 9), (1, 2)),
+                                         ((47, 300), 1)])
 @pytest.mark.parametrize("dtype", ["float32", "float64", "bfloat16"])
 def test_short_rows(agree, tercel, rng, x64, dtype, shape, axes):
     x = rng.normal(size=shape).astype(jnp.dtype(dtype))
@@ -60,6 +62,12 @@ def test_short_rows(agree, tercel, rng, x64, dtype, shape, axes):
         got = jax.jit(lambda x: getattr(x, name)(axes))(jax.device_put(x, tercel))
         np.testing.assert_array_equal(np.asarray(got, np.float64),
                                       getattr(x.astype(np.float64), name)(axes))
+
+
+def test_rows_in_place(agree, rng):
+    x = rng.normal(size=(75, 40)).astype(np.float32)
+    agree(lambda x: jax.lax.fori_loop(0, 3, lambda _, v: jax.nn.softmax(v * 2), x), x)
+    agree(lambda x: jax.lax.scan(lambda v, _: (jax.nn.softmax(v, 1) + x, v.max(1)), x, None, 4), x)
 
 
 @pytest.mark.parametrize("shape", [(1000, 300), (2500, 260), (700, 257), (300, 900)])

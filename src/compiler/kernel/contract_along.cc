@@ -3,21 +3,11 @@
 #include <algorithm>
 
 #include "compiler/kernel/contract_nest.h"
+#include "compiler/kernel/lane_fold.h"
 #include "compiler/kernel/transpose_tile.h"
 
 namespace tercel::kernel {
 namespace {
-
-// Of each segment of one or both of two vectors, the first or second half.
-std::vector<int16_t> halves(int segments, int width, int lanes, bool second, bool both) {
-  std::vector<int16_t> list;
-  for (int source = 0; source < (both ? 2 : 1); ++source)
-    for (int segment = 0; segment < segments; ++segment)
-      for (int i = 0; i < width / 2; ++i)
-        list.push_back(
-            static_cast<int16_t>(source * lanes + segment * width + (second ? width / 2 : 0) + i));
-  return list;
-}
 
 V added(Builder& b, V x, V y) {
   return isFloat(b.type(x).scalar) ? b.fadd(x, y) : b.iadd(x, y);
@@ -30,9 +20,8 @@ V sumOfLanes(Builder& b, std::vector<V> lines) {
   int segments = 1, width = b.type(lines[0]).lanes;
   for (; width > 1; width /= 2) {
     bool join = lines.size() > 1;
-    int lanes = segments * width;
-    auto low = halves(segments, width, lanes, false, join);
-    auto high = halves(segments, width, lanes, true, join);
+    auto low = halves(segments * width, width, false, join);
+    auto high = halves(segments * width, width, true, join);
     std::vector<V> next;
     for (size_t i = 0; i < lines.size(); i += join ? 2 : 1) {
       V x = lines[i], y = lines[join ? i + 1 : i];

@@ -59,10 +59,7 @@ void LanePlan::chooseVector() {
 // Where rows have no more elements than that: one element of each of as many rows as there are lanes
 // is gathered instead.
 bool LanePlan::avoidRowsUpTo(int64_t longest) {
-  int64_t row = 1;
-  for (size_t g = 0; g < loops_.groups.size(); ++g)
-    if (isWalked(g)) row *= loops_.groupExtent(g);
-  if (empty() || !rows_ || row > longest) return false;
+  if (empty() || !rows_ || rowSize() > longest) return false;
   int lanes = vectorLanes(low_.module, low_.cluster, low_.machine);
   for (size_t g = loops_.groups.size(); g-- > 0;) {
     if (isWalked(g) || loops_.groupExtent(g) < 2 * lanes) continue;
@@ -72,6 +69,23 @@ bool LanePlan::avoidRowsUpTo(int64_t longest) {
     return true;
   }
   return false;
+}
+
+bool LanePlan::blockRowsUpTo(int64_t longest) {
+  if (empty() || !rows_ || lanes_ < 4 || rowSize() > longest) return false;
+  for (size_t g = loops_.groups.size(); g-- > 0;) {
+    if (isWalked(g) || loops_.groupExtent(g) < 2 * lanes_) continue;
+    row_group_ = g;
+    return true;
+  }
+  return false;
+}
+
+int64_t LanePlan::rowSize() const {
+  int64_t row = 1;
+  for (size_t g = 0; g < loops_.groups.size(); ++g)
+    if (isWalked(g)) row *= loops_.groupExtent(g);
+  return row;
 }
 
 // How many dimensions an access moves along: a whole operand outweighs a row's scale.
@@ -93,7 +107,7 @@ bool LanePlan::streams() const {
 
 void LanePlan::forTasks(int64_t width, const Body& body) {
   for (size_t g = 0; g < loops_.groups.size(); ++g) {
-    if (isWalked(g) || (!rows_ && g == vector_)) continue;
+    if (isWalked(g) || (!rows_ && g == vector_) || g == row_group_) continue;
     task_groups_.push_back(g);
     task_extents_.push_back(loops_.groupExtent(g));
   }
@@ -102,6 +116,7 @@ void LanePlan::forTasks(int64_t width, const Body& body) {
     width_ = static_cast<int>(std::min(vectors, width));
     blocks_ = (vectors + width_ - 1) / width_;
   }
+  if (blocks()) blocks_ = (loops_.groupExtent(row_group_) + lanes_ - 1) / lanes_;
   tasks_ = elementCount(task_extents_) * blocks_;
   low_.forTasks(tasks_, [&](V task) { emitTask(task, body); });
 }
@@ -116,6 +131,7 @@ void LanePlan::emitTask(V task, const Body& body) {
                                   ? outer[i]
                                   : space_.loop(space_.emitScalar(outer[i]), task_extents_[i]);
   if (!rows_) return emitColumns(groups, block, body);
+  if (blocks()) return rowBlock(groups, block, body);
   Emitter e(b_, space_, low_.module, lanes_);
   low_.bindInputs(e);
   body(e, groups, {});
@@ -140,6 +156,21 @@ void LanePlan::emitColumns(const std::vector<Index>& groups, const Index& block,
               columnBlock(groups, at, width_, width_ * lanes_, body);
               return Builder::Values{};
             });
+}
+
+// Of the last block some rows may be missing.
+void LanePlan::rowBlock(const std::vector<Index>& groups, const Index& block, const Body& body) {
+  int64_t extent = loops_.groupExtent(row_group_);
+  V first = space_.emitScalar(space_.scale(block, lanes_)), count = b_.index(lanes_);
+  Guard guard;
+  if (extent % lanes_ != 0) {
+    count = b_.binary(Opcode::smin, count, b_.isub(b_.index(extent), first));
+    guard = firstLanes(b_, lanes_, count);
+  }
+  Emitter e(b_, space_, low_.module, lanes_);
+  low_.bindInputs(e);
+  Position rows{space_.loop(first, extent, true), guard, first, count};
+  body(e, groups, std::span(&rows, 1));
 }
 
 // count: columns of the block that exist.

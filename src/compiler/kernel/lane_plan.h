@@ -2,16 +2,17 @@
 // lays out its loops: which one has the lanes, and what a task is.
 //
 // Lanes lie along a walked dimension (rows), or along another one (columns): a task then has
-// several vectors side by side.
+// several vectors side by side. A task has one row, or a block of as many as there are lanes.
 #pragma once
 #include "compiler/kernel/nest.h"
 
 namespace tercel::kernel {
 
-// A place on the vectorised loop, and which of its lanes exist.
+// A place on the vectorised loop, or the rows of a block, and which of its lanes exist.
 struct Position {
   Index index;
   Guard guard;
+  V first, count;  // of a block: the first row, and how many there are
 };
 
 // `body` at lo, lo + step ... below hi, with carried elements, in a scope of its own.
@@ -26,8 +27,9 @@ class LanePlan {
   void choose(const Dims& domain, const std::vector<bool>& walked, const Evaluate& evaluate);
   void useScalars() { lanes_ = 1; }
   bool avoidRowsUpTo(int64_t longest);  // true: columns instead
+  bool blockRowsUpTo(int64_t longest);  // true: blocks of rows
   // `body` for each task, with the indices of the groups that tasks enumerate; of columns also the
-  // positions of at most `width` vectors.
+  // positions of at most `width` vectors, of a block of rows its own.
   using Body = std::function<void(Emitter&, const std::vector<Index>&, std::span<const Position>)>;
   void forTasks(int64_t width, const Body& body);
 
@@ -35,6 +37,9 @@ class LanePlan {
   bool empty() const { return loops_.groups.empty(); }
   int lanes() const { return lanes_; }
   bool rows() const { return rows_; }
+  bool blocks() const { return row_group_ != kNone; }
+  size_t rowGroup() const { return row_group_; }
+  int64_t rowCount() const { return loops_.groupExtent(row_group_); }
   size_t vector() const { return vector_; }
   int64_t vectorExtent() const { return empty() ? 1 : loops_.groupExtent(vector_); }
   bool isWalked(size_t group) const { return walked_[loops_.loops[loops_.groups[group][0]].dim]; }
@@ -46,10 +51,13 @@ class LanePlan {
   bool streams() const;  // the outputs, where all of them are stored whole vectors at a time
 
  private:
+  static constexpr size_t kNone = ~size_t{0};
+  int64_t rowSize() const;
   int64_t spread(size_t access) const;
   void chooseVector();
   void emitTask(V task, const Body& body);
   void emitColumns(const std::vector<Index>& groups, const Index& block, const Body& body);
+  void rowBlock(const std::vector<Index>& groups, const Index& block, const Body& body);
   void columnBlock(const std::vector<Index>& groups, V at, int width, int64_t count,
                    const Body& body);
 
@@ -61,6 +69,7 @@ class LanePlan {
   size_t vector_ = 0;
   int lanes_ = 1;
   bool rows_ = true;
+  size_t row_group_ = kNone;  // that blocks of rows are cut of
   int width_ = 1;  // vectors of a block of columns
   int64_t blocks_ = 1, tasks_ = 1;
   std::vector<size_t> task_groups_;

@@ -2,6 +2,7 @@
 // time: softmax and layer norm read their row from memory once.
 #include <algorithm>
 
+#include "compiler/kernel/lane_fold.h"
 #include "compiler/kernel/lane_plan.h"
 #include "compiler/kernel/reducer.h"
 #include "compiler/kernel/row_stages.h"
@@ -44,10 +45,12 @@ class RowsNest {
     bool gathers = plan_.avoidRowsUpTo(longestGatheredRow());
     width_ = std::max<int64_t>(1, (gathers ? kFewAccumulators : kAccumulators) / carried);
     if (plan_.rows() && !repeatable_) plan_.useScalars();
+    plan_.blockRowsUpTo(longestBlockedRow());
     findSaved();
     streaming_ = plan_.streams();
     plan_.forTasks(width_, [&](Emitter& e, const std::vector<Index>& groups,
                                std::span<const Position> columns) {
+      if (plan_.blocks()) return emitBlock(e, groups, columns[0]);
       plan_.rows() ? emitRow(e, groups) : emitColumns(e, groups, columns);
     });
   }
@@ -75,15 +78,26 @@ class RowsNest {
     return extremum && isFloat(m_.shape(reduction.result()).dtype);
   }
 
+  bool foldsSlowly() const {
+    return std::ranges::any_of(stages_.reductions(),
+                               [&](size_t r) { return foldsSlowly(stages_.op(r)); });
+  }
+
   // To merge the lanes of such a row takes longer than to gather, and scatter, its elements.
   int64_t longestGatheredRow() const {
-    if (std::ranges::none_of(stages_.reductions(),
-                             [&](size_t r) { return foldsSlowly(stages_.op(r)); }))
-      return 0;
-    int64_t lanes = vectorLanes(m_, cluster_, low_.machine);
-    for (size_t o = 0; o < cluster_.outputs.size(); ++o)
-      if (stages_.isFullOutput(o)) return 3 * lanes / 4;
-    return 9 * lanes / 8;
+    return foldsSlowly() ? 3 * vectorLanes(m_, cluster_, low_.machine) / 4 : 0;
+  }
+
+  // To merge the lanes of such a row takes so long, beside the rest, that those of many rows are
+  // better merged at once.
+  int64_t longestBlockedRow() const {
+    bool plain = std::ranges::all_of(stages_.reductions(), [&](size_t r) {
+      return std::ranges::none_of(stages_.op(r).results, [&](Value v) {
+        DType dtype = m_.shape(v).dtype;
+        return isPred(dtype) || isComplex(dtype);
+      });
+    });
+    return plain && foldsSlowly() ? 32 * plan_.lanes() : 0;
   }
 
   static size_t width(const Op& reduction) { return reduction.results.size(); }
@@ -121,8 +135,11 @@ class RowsNest {
       while (width_ * vector > kMaxSavedColumns) width_ /= 2;
       pitch_ = width_ * plan_.lanes();
     }
+    row_size_ = row;
+    int64_t rows = plan_.blocks() ? plan_.lanes() : 1;
     for (auto [op, stage] : reused)
-      saved_.push_back({op, stage, b_.addScratch(computedScalar(savedType(op)), row * pitch_)});
+      saved_.push_back(
+          {op, stage, b_.addScratch(computedScalar(savedType(op)), rows * row * pitch_)});
   }
 
   DType savedType(size_t op) const { return m_.shape(stages_.op(op).result()).dtype; }
@@ -162,7 +179,7 @@ class RowsNest {
     });
   }
 
-  // Of a saved value: its place in the row, then its column in the task.
+  // Of a saved value: its place in the row, then its column in the task, or its row's start.
   Index savedIndex(const Indices& domain, const Index& column) {
     Index sum;
     int64_t stride = 1;
@@ -241,6 +258,11 @@ class RowsNest {
   }
 
   Elems rowStage(Emitter& e, int stage, const std::vector<Index>& groups) {
+    return foldLanes(b_, rowVectors(e, stage, groups), plan_.lanes(), merge(e, stage));
+  }
+
+  // Whose lanes are still to be merged.
+  Elems rowVectors(Emitter& e, int stage, const std::vector<Index>& groups) {
     Elems start = startValues(e, stage);
     size_t n = start.size();
     // Several accumulators start from the init several times.
@@ -252,10 +274,45 @@ class RowsNest {
       return vectorLoop(e, stage, at, std::move(values), n);
     });
     Elems sums(now.begin(), now.begin() + static_cast<int64_t>(n));
-    for (size_t u = 1; u < unroll; ++u) sums = merge(e, stage, sums, part(now, n, u));
-    for (int half = plan_.lanes() / 2; half >= 1; half /= 2)
-      sums = foldLanes(e, stage, sums, half);
+    for (size_t u = 1; u < unroll; ++u) sums = merge(e, stage)(sums, part(now, n, u));
     return sums;
+  }
+
+  // Rows one after another; where all have been, their lanes are merged at once.
+  void emitBlock(Emitter& e, std::vector<Index> groups, const Position& rows) {
+    int64_t lanes = plan_.lanes();
+    std::vector<std::vector<BufferId>> kept;  // of each stage: the accumulators of the rows
+    std::vector<Elems> sums;
+    for (int stage = 0; stage < stages_.count(); ++stage) {
+      std::vector<BufferId> squares;
+      for (const Elem& x : startValues(e, stage))
+        squares.push_back(b_.addScratch(b_.type(x.re).scalar, lanes * lanes));
+      b_.forLoop(b_.index(0), rows.count, 1, [&](V row) {
+        e.scope([&] {
+          groups[plan_.rowGroup()] = space_.loop(b_.iadd(rows.first, row), plan_.rowCount());
+          column_ = space_.scale(space_.loop(row, lanes), row_size_);
+          for (int s = 0; s < stage; ++s) {
+            Elems own;
+            for (BufferId buffer : kept[static_cast<size_t>(s)])
+              own.push_back({b_.load(buffer, row, 1), {}});
+            bindReduced(e, s, own);
+            bindSaved(e, s);
+          }
+          Elems vectors = rowVectors(e, stage, groups);
+          for (size_t i = 0; i < squares.size(); ++i)
+            b_.store(squares[i], b_.imul(row, b_.index(lanes)), vectors[i].re);
+        });
+      });
+      kept.push_back(squares);
+      if (squares.empty()) continue;
+      sums.push_back(foldSquare(b_, squares, plan_.lanes(), merge(e, stage)));
+      for (size_t i = 0; i < squares.size() && stage + 1 < stages_.count(); ++i)
+        b_.store(squares[i], b_.index(0), sums.back()[i].re);
+    }
+    for (size_t stage = 0; stage < sums.size(); ++stage)
+      bindReduced(e, static_cast<int>(stage), sums[stage]);
+    groups[plan_.rowGroup()] = rows.index;
+    e.guarded(rows.guard, [&] { storeReducedOutputs(e, plan_.domainAt(groups)); });
   }
 
   // As many vectors at a time as there are sets of `n` accumulators, then single ones, then the
@@ -287,32 +344,20 @@ class RowsNest {
   }
 
   // Runs the reducers of a stage on two sets of accumulators.
-  Elems merge(Emitter& e, int stage, std::span<const Elem> a, std::span<const Elem> b) {
-    Elems result;
-    for (size_t r : stages_.reductionsOf(stage)) {
-      size_t n = width(stages_.op(r));
-      Elems args;
-      for (auto side : {a, b})
-        for (const Elem& x : side.subspan(result.size(), n)) args.push_back(x);
-      for (const Elem& x : e.runRegion(stages_.op(r).regions[0], args)) result.push_back(x);
-    }
-    return result;
-  }
-
-  Elems foldLanes(Emitter& e, int stage, const Elems& now, int half) {
-    auto move = [&](V x, int first) {
-      if (!x.valid()) return x;
-      if (half == 1) return b_.extract(x, first);
-      std::vector<int16_t> list;
-      for (int i = 0; i < half; ++i) list.push_back(static_cast<int16_t>(first + i));
-      return b_.shuffle(x, x, list);
+  Merge merge(Emitter& e, int stage) {
+    return [this, &e, stage](std::span<const Elem> a, std::span<const Elem> b) {
+      return e.scope([&] {
+        Elems result;
+        for (size_t r : stages_.reductionsOf(stage)) {
+          size_t n = width(stages_.op(r));
+          Elems args;
+          for (auto side : {a, b})
+            for (const Elem& x : side.subspan(result.size(), n)) args.push_back(x);
+          for (const Elem& x : e.runRegion(stages_.op(r).regions[0], args)) result.push_back(x);
+        }
+        return result;
+      });
     };
-    Elems lower, upper;
-    for (const Elem& x : now) {
-      lower.push_back({move(x.re, 0), move(x.im, 0)});
-      upper.push_back({move(x.re, half), move(x.im, half)});
-    }
-    return merge(e, stage, lower, upper);
   }
 
   // Vectors side by side, each with accumulators of its own.
@@ -369,7 +414,8 @@ class RowsNest {
   RowStages stages_;
   LanePlan plan_;
   std::vector<Saved> saved_;
-  Index column_;        // being emitted, of those that a task has side by side
+  Index column_;        // being emitted, of those that a task has side by side; or its row's start
+  int64_t row_size_ = 1;
   int64_t pitch_ = 1;   // columns that are saved beside each other
   int64_t width_ = 1;   // vectors of columns
   bool repeatable_ = false;
