@@ -154,6 +154,16 @@ def test_forms_and_systems(rng, x64, dtype):
     near(dense @ x, b, dtype, 100)
 
 
+def test_eigenvectors_by_inverse_iteration(rng, x64):
+    d, e = rng.normal(size=12), rng.normal(size=11)
+    values, vectors = run(lambda d, e: jax.scipy.linalg.eigh_tridiagonal(
+        d, e, eigvals_only=False, select="a"), d, e)
+    dense = np.diag(d) + np.diag(e, 1) + np.diag(e, -1)
+    near(values, np.linalg.eigvalsh(dense), "float64", 100)
+    near(dense @ vectors, vectors * values, "float64", 1000)
+    near(vectors.T @ vectors, np.eye(12), "float64", 1000)
+
+
 @pytest.mark.parametrize("dtype", DTYPES)
 def test_what_is_not_finite_is_nan(x64, dtype):
     a = np.eye(3, dtype=dtype)

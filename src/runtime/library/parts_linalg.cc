@@ -15,6 +15,7 @@ struct Chosen {
 // As many as there are.
 Chosen functions[] = {
 #define LINALG(function, real_name, complex_name) {}, {}, {}, {},
+#define LINALG_OF_ANY_TYPE(function, target) {},
 #include "runtime/linalg/functions.def"
 };
 
@@ -34,21 +35,22 @@ void choose(int place, std::string_view target, linalg::Function function) {
 enum Places : int {
 #define LINALG(function, real_name, complex_name) \
   s##real_name, d##real_name, c##complex_name, z##complex_name,
+#define LINALG_OF_ANY_TYPE(function, target) function,
 #include "runtime/linalg/functions.def"
 };
 
 }  // namespace
 }  // namespace tercel::engine
 
-#define PART(name, function, type)                                                \
-  extern "C" void tercel_part_lapack_##name##_ffi(void);                          \
-  void tercel_part_lapack_##name##_ffi(void) {                                    \
-    using namespace tercel;                                                       \
-    engine::choose(engine::name, "lapack_" #name "_ffi", linalg::function<type>); \
+#define PART(target, place, function)                                                \
+  extern "C" void tercel_part_##target(void);                                        \
+  void tercel_part_##target(void) {                                                  \
+    tercel::engine::choose(tercel::engine::place, #target, tercel::linalg::function); \
   }
-#define LINALG(function, real_name, complex_name)      \
-  PART(s##real_name, function, float)                  \
-  PART(d##real_name, function, double)                 \
-  PART(c##complex_name, function, std::complex<float>) \
-  PART(z##complex_name, function, std::complex<double>)
+#define LINALG(function, real_name, complex_name) \
+  PART(lapack_s##real_name##_ffi, s##real_name, function<float>)                  \
+  PART(lapack_d##real_name##_ffi, d##real_name, function<double>)                 \
+  PART(lapack_c##complex_name##_ffi, c##complex_name, function<std::complex<float>>) \
+  PART(lapack_z##complex_name##_ffi, z##complex_name, function<std::complex<double>>)
+#define LINALG_OF_ANY_TYPE(function, target) PART(target, function, function)
 #include "runtime/linalg/functions.def"

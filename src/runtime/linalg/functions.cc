@@ -16,6 +16,7 @@ constexpr Row kTable[] = {
   {"lapack_d" #real_name "_ffi", function<double>},                 \
   {"lapack_c" #complex_name "_ffi", function<std::complex<float>>}, \
   {"lapack_z" #complex_name "_ffi", function<std::complex<double>>},
+#define LINALG_OF_ANY_TYPE(function, target) {#target, function},
 #include "runtime/linalg/functions.def"
 };
 

@@ -30,6 +30,7 @@ Function find(std::string_view target);
 #define LINALG(function, real_name, complex_name) \
   template <class T>                              \
   Status function(const Call& call);
+#define LINALG_OF_ANY_TYPE(function, target) Status function(const Call& call);
 #include "runtime/linalg/functions.def"
 
 }  // namespace tercel::linalg

@@ -1,4 +1,7 @@
 // Systems of equations with a tridiagonal matrix.
+#include <cmath>
+#include <limits>
+
 #include "runtime/linalg/arguments.h"
 
 namespace tercel::linalg {
@@ -14,10 +17,14 @@ Real<T> sizeOf(T x) {
 template <class T>
 int32_t eliminate(VectorX<T>& dl, VectorX<T>& d, VectorX<T>& du, MatrixRef<T> x) {
   const Index n = d.size();
+  Index singular = 0;
   for (Index i = 0; i + 1 < n; ++i) {
     T& below = dl[i + 1];
     if (sizeOf(d[i]) >= sizeOf(below)) {
-      if (d[i] == T(0)) return static_cast<int32_t>(i + 1);
+      if (d[i] == T(0)) {
+        if (singular == 0) singular = i + 1;
+        continue;
+      }
       const T ratio = below / d[i];
       d[i + 1] -= ratio * du[i];
       x.row(i + 1) -= ratio * x.row(i);
@@ -36,7 +43,23 @@ int32_t eliminate(VectorX<T>& dl, VectorX<T>& d, VectorX<T>& du, MatrixRef<T> x)
       x.row(i + 1) -= ratio * x.row(i);
     }
   }
-  return n > 0 && d[n - 1] == T(0) ? static_cast<int32_t>(n) : 0;
+  if (singular == 0 && n > 0 && d[n - 1] == T(0)) singular = n;
+  return static_cast<int32_t>(singular);
+}
+
+// Where a pivot is no more than rounding errors, it becomes as large as they are.
+template <class T>
+void perturb(const VectorX<T>& dl, VectorX<T>& d, const VectorX<T>& du) {
+  const Index n = d.size();
+  Real<T> largest = 0;
+  for (Index i = 0; i < n; ++i) {
+    largest = std::max(largest, sizeOf(d[i]));
+    if (i + 1 < n) largest = std::max(largest, sizeOf(du[i]));
+    if (i + 2 < n) largest = std::max(largest, sizeOf(dl[i + 1]));
+  }
+  const Real<T> least = std::numeric_limits<Real<T>>::epsilon() * (largest > 0 ? largest : 1);
+  for (T& pivot : d)
+    if (sizeOf(pivot) < least) pivot = T(std::copysign(least, Eigen::numext::real(pivot)));
 }
 
 template <class T>
@@ -49,7 +72,35 @@ void substitute(const VectorX<T>& dl, const VectorX<T>& d, const VectorX<T>& du,
   }
 }
 
+template <class T>
+Status solvePerturbedIn(const Call& call) {
+  Arguments arguments(call, 4, 1, 3);
+  const Index n = arguments.rows(), k = arguments.cols();
+  const Batch<const T> below = arguments.operand<T>(0, {n}), diagonal = arguments.operand<T>(1, {n}),
+                       above = arguments.operand<T>(2, {n});
+  arguments.operand<T>(3, {n, k});
+  const Batch<T> out = arguments.result<T>(0, {n, k});
+  TERCEL_TRY(arguments.status());
+  arguments.copy(3, 0);
+  return forEachIn(call, arguments.batch(), 8.0 * n * k, [&](Index b) {
+    VectorX<T> dl = below.vector(b), d = diagonal.vector(b), du = above.vector(b);
+    eliminate<T>(dl, d, du, out[b]);
+    perturb<T>(dl, d, du);
+    substitute<T>(dl, d, du, out[b]);
+  });
+}
+
 }  // namespace
+
+Status solvePerturbed(const Call& call) {
+  const auto& operands = call.signature->operands;
+  switch (operands.empty() ? DType::f32 : operands.front().shape.dtype) {
+    case DType::f64: return solvePerturbedIn<double>(call);
+    case DType::c64: return solvePerturbedIn<std::complex<float>>(call);
+    case DType::c128: return solvePerturbedIn<std::complex<double>>(call);
+    default: return solvePerturbedIn<float>(call);
+  }
+}
 
 template <class T>
 Status gtsv(const Call& call) {
