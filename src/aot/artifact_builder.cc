@@ -71,7 +71,7 @@ void nameValues(const ir::Module& module, program::Procedure& procedure) {
 }
 
 Result<ir::Module> readModule(const program::Procedure& procedure) {
-  TERCEL_ASSIGN(ir::Module module, compiler::read(procedure.module));
+  TERCEL_ASSIGN(ir::Module module, compiler::readRowMajor(procedure.module));
   const ir::Function* main = module.find("main");
   if (main && main->is_public) return module;
   return invalidArgument("the module has no public function main");

@@ -5,11 +5,13 @@
 #include <thread>
 
 #include "compiler/codegen/codegen.h"
+#include "compiler/ir/layout_modes.h"
 #include "compiler/ir/text.h"
 #include "compiler/ir/verifier.h"
 #include "compiler/kernel_cache.h"
 #include "compiler/passes/pipeline.h"
 #include "compiler/plan/plan.h"
+#include "compiler/plan/signature.h"
 #include "compiler/stablehlo/reader.h"
 #include "core/log.h"
 
@@ -39,13 +41,26 @@ Result<program::Program> compileChecked(ir::Module module, const CompileOptions&
 
 }  // namespace
 
-Result<ir::Module> read(std::span<const std::byte> bytes) {
+Result<ir::Module> readRowMajor(std::span<const std::byte> bytes) {
   std::string_view text(reinterpret_cast<const char*>(bytes.data()), bytes.size());
   size_t first = text.find_first_not_of(" \t\r\n");
   if (first != text.npos && text.substr(first).starts_with("module @") &&
       text.find("stablehlo") == text.npos)
     return ir::parse(text);
   return stablehlo::readStablehlo(bytes);
+}
+
+Result<ir::Module> read(std::span<const std::byte> bytes) {
+  TERCEL_ASSIGN(ir::Module module, readRowMajor(bytes));
+  TERCEL_TRY(ir::applyLayoutModes(module));
+  return module;
+}
+
+program::Program signatureOf(const ir::Module& module) {
+  program::Program program;
+  plan::describeSignature(module, program);
+  program.sequences.emplace_back();
+  return program;
 }
 
 Result<program::Program> compileModule(ir::Module module, const CompileOptions& options) {

@@ -26,6 +26,10 @@ struct CompileOptions {
 // a bug of ours.
 Result<program::Program> compile(std::span<const std::byte> bytes, const CompileOptions& options);
 Result<ir::Module> read(std::span<const std::byte> bytes);
+// For callers whose arrays are all row-major, whatever the program's layout modes say.
+Result<ir::Module> readRowMajor(std::span<const std::byte> bytes);
+// A program that has a Module's arguments and results, and no code.
+program::Program signatureOf(const ir::Module& module);
 // From a Module as read; runs the pipeline, plans, and generates code.
 Result<program::Program> compileModule(ir::Module module, const CompileOptions& options);
 

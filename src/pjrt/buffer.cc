@@ -10,17 +10,6 @@ namespace {
 
 runtime::Buffer& unwrap(PJRT_Buffer* buffer) { return *buffer->buffer; }
 
-// Row-major order for every rank that occurs, alive for good: a layout's caller may keep it.
-const int64_t* rowMajorOrderOf(size_t rank) {
-  static constexpr size_t kRanks = 64;
-  static const auto descending = [] {
-    std::array<int64_t, kRanks> list;
-    for (size_t i = 0; i < kRanks; ++i) list[i] = static_cast<int64_t>(kRanks - 1 - i);
-    return list;
-  }();
-  return rank <= kRanks ? descending.data() + (kRanks - rank) : nullptr;
-}
-
 }  // namespace
 
 Status Buffer_Destroy(PJRT_Buffer_Destroy_Args& args) {
@@ -54,8 +43,9 @@ Status Buffer_DynamicDimensionIndices(PJRT_Buffer_DynamicDimensionIndices_Args& 
 }
 
 Status Buffer_GetMemoryLayout(PJRT_Buffer_GetMemoryLayout_Args& args) {
-  const size_t rank = unwrap(args.buffer).shape().dims.size();
-  const int64_t* order = rowMajorOrderOf(rank);
+  const ArrayType& type = unwrap(args.buffer).type();
+  const size_t rank = type.shape.dims.size();
+  const int64_t* order = orderOf(type.layout, rank);
   if (!order) return unimplemented("layouts of rank ", rank);
   PJRT_Buffer_MemoryLayout& layout = args.layout;
   layout.struct_size = PJRT_Buffer_MemoryLayout_STRUCT_SIZE;
@@ -123,13 +113,18 @@ Status Buffer_DecreaseExternalReferenceCount(
 
 Status Buffer_ToHostBuffer(PJRT_Buffer_ToHostBuffer_Args& args) {
   const runtime::Buffer& buffer = unwrap(args.src);
-  TERCEL_TRY(checkRowMajor(args.host_layout, buffer.shape()));
+  // Without a wish the bytes go out as they lie.
+  Dims layout = buffer.type().layout;
+  if (args.host_layout) {
+    TERCEL_ASSIGN(layout, unwrap(args.host_layout, buffer.shape()));
+  }
   if (!args.dst) {
     args.dst_size = static_cast<size_t>(buffer.bytes());
     args.event = nullptr;
     return {};
   }
-  TERCEL_ASSIGN(auto done, buffer.copyToHost(args.dst, static_cast<int64_t>(args.dst_size)));
+  TERCEL_ASSIGN(auto done,
+                buffer.copyToHost(args.dst, static_cast<int64_t>(args.dst_size), layout));
   args.event = wrap(std::move(done));
   return {};
 }
@@ -160,8 +155,8 @@ Status Buffer_CopyToMemory(PJRT_Buffer_CopyToMemory_Args& args) {
 
 Status Buffer_Bitcast(PJRT_Buffer_Bitcast_Args& args) {
   TERCEL_ASSIGN(Shape shape, unwrapShape(args.element_type, args.dims, args.num_dims));
-  TERCEL_TRY(checkRowMajor(args.device_layout, shape));
-  TERCEL_ASSIGN(auto same, unwrap(args.buffer).bitcast(std::move(shape)));
+  TERCEL_ASSIGN(Dims layout, unwrap(args.device_layout, shape));
+  TERCEL_ASSIGN(auto same, unwrap(args.buffer).bitcast({std::move(shape), std::move(layout)}));
   args.out_buffer = wrap(args.buffer->client, std::move(same));
   return {};
 }

@@ -55,7 +55,7 @@ void dependencyReady(PJRT_Buffer_DonateWithControlDependency_Callback_Args* args
 
 Status Buffer_CopyRawToHostFuture(PJRT_Buffer_CopyRawToHostFuture_Args& args) {
   const runtime::Buffer& buffer = *args.buffer->buffer;
-  TERCEL_ASSIGN(auto same, buffer.bitcast(buffer.shape()));
+  TERCEL_ASSIGN(auto same, buffer.bitcast(buffer.type()));
   auto copy = std::make_unique<WaitingCopy>(args.buffer->client, std::move(same), args.offset,
                                             args.transfer_size, runtime::Event::pending());
   args.event = wrap(copy->done);

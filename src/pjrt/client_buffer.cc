@@ -14,7 +14,7 @@ namespace {
 
 // The parts that every way has in common.
 struct Target {
-  Shape shape;
+  ArrayType type;
   runtime::Memory* memory;
 };
 
@@ -22,9 +22,9 @@ Result<Target> targetOf(const PJRT_Client& client, PJRT_Buffer_Type type, const 
                         size_t num_dims, const PJRT_Buffer_MemoryLayout* layout,
                         PJRT_Memory* memory, PJRT_Device* device) {
   TERCEL_ASSIGN(Shape shape, unwrapShape(type, dims, num_dims));
-  TERCEL_TRY(checkRowMajor(layout, shape));
+  TERCEL_ASSIGN(Dims order, unwrap(layout, shape));
   TERCEL_ASSIGN(runtime::Memory * place, memoryOf(*client.state, memory, device));
-  return Target{std::move(shape), place};
+  return Target{{std::move(shape), std::move(order)}, place};
 }
 
 Status checkHostArray(const PJRT_Client_BufferFromHostBuffer_Args& args) {
@@ -46,8 +46,8 @@ Status Client_BufferFromHostBuffer(PJRT_Client_BufferFromHostBuffer_Args& args) 
   TERCEL_TRY(checkHostArray(args));
   TERCEL_ASSIGN(Target target, targetOf(*args.client, args.type, args.dims, args.num_dims,
                                         args.device_layout, args.memory, args.device));
-  runtime::HostArray array{args.data, std::move(target.shape)};
-  if (!array.data && array.shape.elements() != 0) return invalidArgument("data is null");
+  runtime::HostArray array{args.data, std::move(target.type)};
+  if (!array.data && array.type.shape.elements() != 0) return invalidArgument("data is null");
   if (args.byte_strides) {
     array.byte_strides = Dims(args.byte_strides, args.byte_strides + args.num_byte_strides);
   }
@@ -71,7 +71,7 @@ Status Client_CreateViewOfDeviceBuffer(PJRT_Client_CreateViewOfDeviceBuffer_Args
                  user_arg = args.on_delete_callback_arg] { callback(data, user_arg); };
   }
   const ClientRef& state = args.client->state;
-  TERCEL_ASSIGN(auto buffer, state->client->viewOf(args.device_buffer_ptr, target.shape,
+  TERCEL_ASSIGN(auto buffer, state->client->viewOf(args.device_buffer_ptr, target.type,
                                                    target.memory, std::move(on_delete)));
   args.buffer = wrap(state, std::move(buffer));
   return {};
@@ -82,7 +82,7 @@ Status Client_CreateUninitializedBuffer(PJRT_Client_CreateUninitializedBuffer_Ar
                 targetOf(*args.client, args.shape_element_type, args.shape_dims,
                          args.shape_num_dims, args.shape_layout, args.memory, args.device));
   const ClientRef& state = args.client->state;
-  TERCEL_ASSIGN(auto buffer, state->client->createUninitialized(target.shape, target.memory));
+  TERCEL_ASSIGN(auto buffer, state->client->createUninitialized(target.type, target.memory));
   args.buffer = wrap(state, std::move(buffer));
   return {};
 }
@@ -96,7 +96,7 @@ Status Client_CreateErrorBuffer(PJRT_Client_CreateErrorBuffer_Args& args) {
   if (error.ok()) return invalidArgument("error_code is OK");
   const ClientRef& state = args.client->state;
   TERCEL_ASSIGN(auto buffer,
-                state->client->createError(std::move(error), target.shape, target.memory));
+                state->client->createError(std::move(error), target.type, target.memory));
   args.buffer = wrap(state, std::move(buffer));
   return {};
 }
@@ -106,7 +106,7 @@ Status Client_CreateAliasBuffer(PJRT_Client_CreateAliasBuffer_Args& args) {
                 targetOf(*args.client, args.shape_element_type, args.shape_dims,
                          args.shape_num_dims, args.shape_layout, args.memory, nullptr));
   const ClientRef& state = args.client->state;
-  TERCEL_ASSIGN(auto alias, state->client->createAlias(target.shape, target.memory));
+  TERCEL_ASSIGN(auto alias, state->client->createAlias(target.type, target.memory));
   runtime::BufferPtr buffer = std::move(alias.buffer);
   auto callback = std::make_unique<PJRT_FulfillAliasBufferCallback>(std::move(alias));
   args.alias_buffer = wrap(state, std::move(buffer));

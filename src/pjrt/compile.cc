@@ -43,7 +43,7 @@ Result<Compiled> compile(std::string_view code, const Options& options) {
   }
   TERCEL_ASSIGN(ir::Module module, compiler::read(bytes));
   TERCEL_TRY(ir::verify(module));
-  program::Program program = signatureOf(module);
+  program::Program program = compiler::signatureOf(module);
   return Compiled{std::move(program), makeEvalRunner(std::move(module)), false};
 }
 

@@ -152,26 +152,6 @@ class CheckRunner : public engine::Runner {
 
 }  // namespace
 
-program::Program signatureOf(const ir::Module& module) {
-  program::Program program;
-  program.name = module.name;
-  const ir::Function& main = module.main();
-  const ir::Region& body = module.region(main.body);
-  for (size_t i = 0; i < body.args.size(); ++i) {
-    const ir::Type& type = module.type(body.args[i]);
-    const ir::ArgInfo& info = main.args[i];
-    program.arguments.push_back({type.shape, type.is_token,
-                                 static_cast<int32_t>(info.aliasing_output), info.buffer_donor,
-                                 info.memory_kind});
-  }
-  for (size_t i = 0; i < body.results.size(); ++i) {
-    const ir::Type& type = module.type(body.results[i]);
-    program.results.push_back({type.shape, type.is_token, main.results[i].memory_kind});
-  }
-  program.sequences.emplace_back();
-  return program;
-}
-
 std::shared_ptr<engine::Runner> makeEvalRunner(ir::Module module) {
   return std::make_shared<EvalRunner>(std::move(module));
 }

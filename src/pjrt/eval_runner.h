@@ -9,9 +9,6 @@
 
 namespace tercel::pjrt {
 
-// The program's signature, and nothing that could be run natively.
-program::Program signatureOf(const ir::Module& module);
-
 std::shared_ptr<engine::Runner> makeEvalRunner(ir::Module module);
 
 // Native code and then the evaluator on the same arguments; INTERNAL where their results differ.

@@ -21,7 +21,7 @@ std::vector<std::string> memoryKinds(const Values& values) {
 template <class Values>
 std::vector<PJRT_Layouts_MemoryLayout> layouts(const Values& values) {
   std::vector<PJRT_Layouts_MemoryLayout> list;
-  for (const auto& value : values) list.push_back({rowMajorText(value.shape.dims.size())});
+  for (const auto& value : values) list.push_back({layoutText(value.layout, value.shape.dims.size())});
   return list;
 }
 

@@ -1,4 +1,4 @@
-// The Layouts extension: every layout is dense row-major.
+// The Layouts extension. A layout is an order of dimensions, row-major by default.
 #include "pjrt/element_type.h"
 #include "pjrt/entry.h"
 #include "pjrt/executable_facts.h"
@@ -25,19 +25,19 @@ Status Layouts_MemoryLayout_Serialize(PJRT_Layouts_MemoryLayout_Serialize_Args& 
 }
 
 Status Layouts_PJRT_Client_GetDefaultLayout(PJRT_Layouts_PJRT_Client_GetDefaultLayout_Args& args) {
-  args.layout = new PJRT_Layouts_MemoryLayout{rowMajorText(args.num_dims)};
+  args.layout = new PJRT_Layouts_MemoryLayout{layoutText({}, args.num_dims)};
   return {};
 }
 
 Status Layouts_PJRT_Buffer_MemoryLayout(PJRT_Layouts_PJRT_Buffer_MemoryLayout_Args& args) {
-  const size_t rank = args.buffer->buffer->shape().dims.size();
-  args.layout = new PJRT_Layouts_MemoryLayout{rowMajorText(rank)};
+  const ArrayType& type = args.buffer->buffer->type();
+  args.layout = new PJRT_Layouts_MemoryLayout{layoutText(type.layout, type.shape.dims.size())};
   return {};
 }
 
 Status Layouts_PJRT_Topology_GetDefaultLayout(
     PJRT_Layouts_PJRT_Topology_GetDefaultLayout_Args& args) {
-  args.layout = new PJRT_Layouts_MemoryLayout{rowMajorText(args.num_dims)};
+  args.layout = new PJRT_Layouts_MemoryLayout{layoutText({}, args.num_dims)};
   return {};
 }
 

@@ -1,73 +1,75 @@
 #include "pjrt/layout.h"
 
-#include <span>
+#include <algorithm>
+#include <array>
 
 namespace tercel::pjrt {
 namespace {
 
-Status otherLayout() {
-  return unimplemented("layouts other than dense row-major are not supported by Tercel");
-}
+Dims canonical(Dims layout) { return isRowMajor(layout) ? Dims() : std::move(layout); }
 
-Status checkTiled(const PJRT_Buffer_MemoryLayout_Tiled& tiled, const Shape& shape) {
+Result<Dims> unwrapTiled(const PJRT_Buffer_MemoryLayout_Tiled& tiled, const Shape& shape) {
   const size_t rank = shape.dims.size();
   if (tiled.minor_to_major_size != rank || (rank != 0 && !tiled.minor_to_major)) {
     return invalidArgument("a layout of ", tiled.minor_to_major_size, " dimensions for ",
                            toString(shape));
   }
-  bool row_major = tiled.num_tiles == 0;
-  auto last = static_cast<int64_t>(rank);
-  for (const int64_t dim : std::span(tiled.minor_to_major, rank)) {
-    if (dim < 0 || dim >= static_cast<int64_t>(rank)) {
-      return invalidArgument("a layout has dimension ", dim, " for ", toString(shape));
-    }
-    if (shape.dims[static_cast<size_t>(dim)] <= 1) continue;  // where it stands does not matter
-    row_major &= dim < last;
-    last = dim;
+  if (tiled.num_tiles != 0) {
+    return unimplemented("layouts with tiles are not supported by Tercel: ", tiled.num_tiles,
+                         " of them for ", toString(shape));
   }
-  return row_major ? Status() : otherLayout();
+  const std::span order(tiled.minor_to_major, rank);
+  if (!isLayout(order, rank)) {
+    return invalidArgument("a layout has ", toString(order), " for the dimensions of ",
+                           toString(shape));
+  }
+  return canonical(order);
 }
 
-Status checkStrides(const PJRT_Buffer_MemoryLayout_Strides& strides, const Shape& shape) {
+// Long strides first; of dimensions that lie in the same place the outer one.
+Result<Dims> unwrapStrides(const PJRT_Buffer_MemoryLayout_Strides& strides, const Shape& shape) {
   const size_t rank = shape.dims.size();
   if (strides.num_byte_strides != rank || (rank != 0 && !strides.byte_strides)) {
     return invalidArgument(strides.num_byte_strides, " byte strides for ", toString(shape));
   }
-  const Dims wanted = rowMajorStrides(shape.dims);
-  const auto size = static_cast<int64_t>(byteSize(shape.dtype));
-  for (size_t i = 0; i < rank; ++i) {
-    if (shape.dims[i] > 1 && strides.byte_strides[i] != wanted[i] * size) {
-      return otherLayout();
+  Dims layout = rowMajorLayout(rank);
+  auto stride = [&](int64_t dim) { return strides.byte_strides[dim]; };
+  std::ranges::stable_sort(layout, {}, stride);
+  auto next = static_cast<int64_t>(byteSize(shape.dtype));
+  for (const int64_t dim : layout) {
+    const int64_t length = shape.dims[static_cast<size_t>(dim)];
+    if (length > 1 && stride(dim) != next) {
+      return unimplemented("layouts that are not dense are not supported by Tercel: strides of ",
+                           toString(std::span(strides.byte_strides, rank)), " bytes for ",
+                           toString(shape));
     }
+    next *= length;
   }
-  return {};
+  return sameInMemory(shape.dims, layout, {}) ? Dims() : canonical(std::move(layout));
 }
 
 }  // namespace
 
-Dims rowMajorOrder(size_t rank) {
-  Dims order(rank);
-  for (size_t i = 0; i < rank; ++i) order[i] = static_cast<int64_t>(rank - 1 - i);
-  return order;
-}
-
-std::string rowMajorText(size_t rank) {
-  std::string text = "{";
-  for (const int64_t dim : rowMajorOrder(rank)) {
-    text += cat(text.size() > 1 ? "," : "", dim);
-  }
-  return text + "}";
-}
-
-Status checkRowMajor(const PJRT_Buffer_MemoryLayout* layout, const Shape& shape) {
-  if (!layout) return {};
+Result<Dims> unwrap(const PJRT_Buffer_MemoryLayout* layout, const Shape& shape) {
+  if (!layout) return Dims();
   switch (layout->type) {
     case PJRT_Buffer_MemoryLayout_Type_Tiled:
-      return checkTiled(layout->tiled, shape);
+      return unwrapTiled(layout->tiled, shape);
     case PJRT_Buffer_MemoryLayout_Type_Strides:
-      return checkStrides(layout->strides, shape);
+      return unwrapStrides(layout->strides, shape);
   }
   return invalidArgument("there is no kind of layout number ", static_cast<int>(layout->type));
+}
+
+const int64_t* orderOf(const Dims& layout, size_t rank) {
+  static constexpr size_t kRanks = 64;
+  static const auto descending = [] {
+    std::array<int64_t, kRanks> list;
+    for (size_t i = 0; i < kRanks; ++i) list[i] = static_cast<int64_t>(kRanks - 1 - i);
+    return list;
+  }();
+  if (!layout.empty()) return layout.data();
+  return rank <= kRanks ? descending.data() + (kRanks - rank) : nullptr;
 }
 
 }  // namespace tercel::pjrt

@@ -1,19 +1,16 @@
-// Memory layouts: ours are dense and row-major.
+// Memory layouts: dense, with an order of the dimensions.
 #pragma once
-#include <string>
-
-#include "core/shape.h"
+#include "core/layout.h"
 #include "core/status.h"
 #include "pjrt/abi/shape.h"
 
 namespace tercel::pjrt {
 
-// [rank-1, ..., 1, 0].
-Dims rowMajorOrder(size_t rank);
-// As XLA writes it: "{1,0}".
-std::string rowMajorText(size_t rank);
-// OK for null and for what is dense row-major; else UNIMPLEMENTED, or INVALID_ARGUMENT where it
-// makes no sense for the shape.
-Status checkRowMajor(const PJRT_Buffer_MemoryLayout* layout, const Shape& shape);
+// Empty for null and where it is row-major. UNIMPLEMENTED for tiles and gaps, INVALID_ARGUMENT where
+// it makes no sense for the shape.
+Result<Dims> unwrap(const PJRT_Buffer_MemoryLayout* layout, const Shape& shape);
+// The order as callers may keep it: `layout`'s own, or one that lives for good. Null for a rank that
+// no array has.
+const int64_t* orderOf(const Dims& layout, size_t rank);
 
 }  // namespace tercel::pjrt

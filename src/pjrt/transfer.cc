@@ -5,11 +5,12 @@
 #include "pjrt/entry.h"
 #include "pjrt/handles.h"
 #include "pjrt/layout.h"
+#include "runtime/strided_copy.h"
 
 struct PJRT_AsyncHostToDeviceTransferManager {
   struct Slot {
-    Slot(tercel::Shape s, tercel::runtime::PendingBuffer p)
-        : shape(std::move(s)), pending(std::move(p)) {}
+    Slot(tercel::ArrayType t, tercel::runtime::PendingBuffer p)
+        : type(std::move(t)), pending(std::move(p)) {}
     // A buffer that nobody will fill any more is an error, not a wait without end.
     ~Slot() {
       if (!pending.storage) return;
@@ -17,7 +18,7 @@ struct PJRT_AsyncHostToDeviceTransferManager {
     }
     Slot(Slot&&) = default;
 
-    tercel::Shape shape;
+    tercel::ArrayType type;
     tercel::runtime::PendingBuffer pending;
   };
 
@@ -39,8 +40,8 @@ Result<Manager::Slot*> slotOf(Manager& manager, int index) {
   return &manager.slots[static_cast<size_t>(index)];
 }
 
-Status copyInto(Manager::Slot& slot, const void* data, int64_t offset, int64_t size) {
-  const int64_t bytes = slot.shape.bytes();
+Status checkTransfer(const Manager::Slot& slot, const void* data, int64_t offset, int64_t size) {
+  const int64_t bytes = slot.type.shape.bytes();
   if (offset < 0 || size < 0 || offset > bytes || size > bytes - offset) {
     return invalidArgument("a transfer of ", size, " bytes to offset ", offset, " of a buffer of ",
                            bytes, " bytes");
@@ -48,8 +49,13 @@ Status copyInto(Manager::Slot& slot, const void* data, int64_t offset, int64_t s
   if (slot.pending.ready.isReady()) {
     return failedPrecondition("a transfer to a buffer that is complete");
   }
+  return data || size == 0 ? Status() : invalidArgument("data is null");
+}
+
+// Bytes in the order that the buffer has.
+Status copyInto(Manager::Slot& slot, const void* data, int64_t offset, int64_t size) {
+  TERCEL_TRY(checkTransfer(slot, data, offset, size));
   if (size == 0) return {};
-  if (!data) return invalidArgument("data is null");
   std::memcpy(static_cast<char*>(slot.pending.storage->data()) + offset, data,
               static_cast<size_t>(size));
   return {};
@@ -59,12 +65,13 @@ Status createSlots(const PJRT_Client_CreateBuffersForAsyncHostToDevice_Args& arg
                    runtime::Memory* memory, Manager& manager) {
   for (size_t i = 0; i < args.num_shape_specs; ++i) {
     const PJRT_ShapeSpec& spec = args.shape_specs[i];
-    TERCEL_ASSIGN(Shape shape, unwrapShape(spec.element_type, spec.dims, spec.num_dims));
+    ArrayType type;
+    TERCEL_ASSIGN(type.shape, unwrapShape(spec.element_type, spec.dims, spec.num_dims));
     if (args.device_layouts && i < args.num_device_layouts) {
-      TERCEL_TRY(checkRowMajor(args.device_layouts[i], shape));
+      TERCEL_ASSIGN(type.layout, unwrap(args.device_layouts[i], type.shape));
     }
-    TERCEL_ASSIGN(auto pending, manager.client->client->createPending(shape, memory));
-    manager.slots.emplace_back(std::move(shape), std::move(pending));
+    TERCEL_ASSIGN(auto pending, manager.client->client->createPending(type, memory));
+    manager.slots.emplace_back(std::move(type), std::move(pending));
   }
   return {};
 }
@@ -104,15 +111,18 @@ Status AsyncHostToDeviceTransferManager_TransferData(
 
 Status AsyncHostToDeviceTransferManager_TransferLiteral(
     PJRT_AsyncHostToDeviceTransferManager_TransferLiteral_Args& args) {
-  TERCEL_ASSIGN(const Shape shape,
+  ArrayType literal;
+  TERCEL_ASSIGN(literal.shape,
                 unwrapShape(args.shape_element_type, args.shape_dims, args.shape_num_dims));
-  TERCEL_TRY(checkRowMajor(args.shape_layout, shape));
+  TERCEL_ASSIGN(literal.layout, unwrap(args.shape_layout, literal.shape));
   const std::lock_guard lock(args.transfer_manager->mutex);
   TERCEL_ASSIGN(auto* slot, slotOf(*args.transfer_manager, args.buffer_index));
-  if (shape != slot->shape) {
-    return invalidArgument("a literal ", toString(shape), " for a buffer ", toString(slot->shape));
+  if (literal.shape != slot->type.shape) {
+    return invalidArgument("a literal ", toString(literal), " for a buffer ",
+                           toString(slot->type));
   }
-  TERCEL_TRY(copyInto(*slot, args.data, 0, shape.bytes()));
+  TERCEL_TRY(checkTransfer(*slot, args.data, 0, literal.shape.bytes()));
+  runtime::copyToLayout(args.data, literal, slot->pending.storage->data(), slot->type.layout);
   args.done_with_h2d_transfer = wrap(runtime::Event());
   slot->pending.ready.set({});
   return {};
@@ -144,7 +154,7 @@ Status AsyncHostToDeviceTransferManager_BufferCount(
 Status AsyncHostToDeviceTransferManager_BufferSize(
     PJRT_AsyncHostToDeviceTransferManager_BufferSize_Args& args) {
   TERCEL_ASSIGN(const auto* slot, slotOf(*args.transfer_manager, args.buffer_index));
-  args.buffer_size = static_cast<size_t>(slot->shape.bytes());
+  args.buffer_size = static_cast<size_t>(slot->type.shape.bytes());
   return {};
 }
 

@@ -37,11 +37,13 @@ void transferSignature(IO& io, ProgramT& program) {
     io.number(argument.aliased_result);
     io.flag(argument.may_donate);
     io.text(argument.memory_kind);
+    transferNumbers(io, argument.layout);
   });
   io.list(program.results, 16, [&](auto& result) {
     transferShape(io, result.shape);
     io.flag(result.is_token);
     io.text(result.memory_kind);
+    transferNumbers(io, result.layout);
   });
 }
 

@@ -19,18 +19,21 @@
 
 namespace tercel::program {
 
+// `shape` is what callers see; the steps see what lies in memory. A layout is core/layout.h's.
 struct Argument {
   Shape shape;
   bool is_token = false;
   int32_t aliased_result = -1;  // shares memory with this result; one argument a result at most
   bool may_donate = false;      // jax.buffer_donor: consumed, even where no result takes its memory
   std::string memory_kind;
+  Dims layout;
 };
 
 struct ResultInfo {
   Shape shape;
   bool is_token = false;
   std::string memory_kind;
+  Dims layout;
 };
 
 // Where a value lives while the program runs.

@@ -3,6 +3,7 @@
 #include <array>
 #include <limits>
 
+#include "core/layout.h"
 #include "core/sort_keys.h"
 #include "program/call_signature.h"
 #include "program/memory.h"
@@ -23,6 +24,13 @@ Status checkShape(const Shape& shape) {
     return invalidArgument("impossible shape ", toString(shape));
   }
   return Status();
+}
+
+template <class Value>
+Status checkValue(const Value& value) {
+  TERCEL_TRY(checkShape(value.shape));
+  if (value.layout.empty() || isLayout(value.layout, value.shape.dims.size())) return {};
+  return invalidArgument("impossible layout ", layoutText(value.layout, value.layout.size()));
 }
 
 bool countFits(size_t count) { return count <= std::numeric_limits<int32_t>::max(); }
@@ -52,11 +60,11 @@ class Validator {
       return invalidArgument("too many arguments or results");
     }
     for (size_t i = 0; i < results.size(); ++i) {
-      TERCEL_TRY(checkShape(results[i].shape).within(cat("result ", i)));
+      TERCEL_TRY(checkValue(results[i]).within(cat("result ", i)));
     }
     std::vector<bool> aliased(results.size());
     for (size_t i = 0; i < arguments.size(); ++i) {
-      TERCEL_TRY(checkShape(arguments[i].shape).within(cat("argument ", i)));
+      TERCEL_TRY(checkValue(arguments[i]).within(cat("argument ", i)));
       int32_t k = arguments[i].aliased_result;
       if (k == -1) continue;
       if (k < 0 || static_cast<size_t>(k) >= results.size() || aliased[k] ||

@@ -3,37 +3,42 @@
 #include <cstring>
 
 #include "runtime/device.h"
+#include "runtime/strided_copy.h"
 
 namespace tercel::runtime {
 namespace {
 
 Status deleted() { return invalidArgument("the buffer has been deleted or donated"); }
 
-// Copies when the source is ready, on whichever thread makes it so.
-Event copyWhenReady(std::shared_ptr<Storage> source, void* dst, int64_t offset, int64_t size) {
+// Calls copy(bytes) when the source is ready, on whichever thread makes it so.
+template <class Copy>
+Event copyWhenReady(std::shared_ptr<Storage> source, Copy copy) {
   Event ready = source->ready();
-  auto copy = [dst, offset, size](const Storage& from) {
-    std::memcpy(dst, static_cast<const std::byte*>(from.data()) + offset,
-                static_cast<size_t>(size));
-  };
   if (ready.isReady()) {
     Status status = ready.status();
-    if (status.ok() && size > 0) copy(*source);
+    if (status.ok()) copy(source->data());
     return Event(status);
   }
   Event done = Event::pending();
   ready.onReady([=, source = std::move(source)](const Status& status) {
-    if (status.ok() && size > 0) copy(*source);
+    if (status.ok()) copy(source->data());
     done.set(status);
   });
   return done;
 }
 
+Event copyBytesWhenReady(std::shared_ptr<Storage> source, void* dst, int64_t offset, int64_t size) {
+  return copyWhenReady(std::move(source), [dst, offset, size](const void* from) {
+    if (size == 0) return;
+    std::memcpy(dst, static_cast<const std::byte*>(from) + offset, static_cast<size_t>(size));
+  });
+}
+
 }  // namespace
 
-Buffer::Buffer(Shape shape, Memory* memory, std::shared_ptr<Storage> storage)
-    : shape_(std::move(shape)),
-      bytes_(shape_.bytes()),
+Buffer::Buffer(ArrayType type, Memory* memory, std::shared_ptr<Storage> storage)
+    : type_(std::move(type)),
+      bytes_(type_.shape.bytes()),
       memory_(memory),
       storage_(std::move(storage)) {}
 
@@ -93,11 +98,17 @@ Status Buffer::decreaseExternalReferences() {
   return Status();
 }
 
-Result<Event> Buffer::copyToHost(void* dst, int64_t size) const {
+Result<Event> Buffer::copyToHost(void* dst, int64_t size, std::span<const int64_t> layout) const {
   if (size != bytes_) {
     return invalidArgument("a buffer of ", bytes_, " bytes does not fit a copy of ", size);
   }
-  return copyRawToHost(dst, 0, size);
+  if (sameInMemory(shape().dims, layout, type_.layout)) return copyRawToHost(dst, 0, size);
+  std::shared_ptr<Storage> storage = this->storage();
+  if (!storage) return deleted();
+  return copyWhenReady(std::move(storage),
+                       [dst, type = type_, order = Dims(layout)](const void* from) {
+                         copyToLayout(from, type, dst, order);
+                       });
 }
 
 Result<Event> Buffer::copyRawToHost(void* dst, int64_t offset, int64_t size) const {
@@ -107,7 +118,7 @@ Result<Event> Buffer::copyRawToHost(void* dst, int64_t offset, int64_t size) con
     return invalidArgument("bytes ", offset, " to ", offset, " + ", size,
                            " are not in a buffer of ", bytes_, " bytes");
   }
-  return copyWhenReady(std::move(storage), dst, offset, size);
+  return copyBytesWhenReady(std::move(storage), dst, offset, size);
 }
 
 Result<std::unique_ptr<Buffer>> Buffer::copyTo(Memory* memory) const {
@@ -116,23 +127,23 @@ Result<std::unique_ptr<Buffer>> Buffer::copyTo(Memory* memory) const {
   Event ready = source->ready();
   Event copied = ready.isReady() ? Event() : Event::pending();
   if (ready.isReady() && !ready.status().ok()) {
-    return std::make_unique<Buffer>(shape_, memory, Storage::promised(bytes_, ready));
+    return std::make_unique<Buffer>(type_, memory, Storage::promised(bytes_, ready));
   }
   TERCEL_ASSIGN(std::shared_ptr<Storage> target,
                 Storage::allocate(memory->device()->allocator(), bytes_, copied));
-  Event done = copyWhenReady(std::move(source), target->data(), 0, bytes_);
+  Event done = copyBytesWhenReady(std::move(source), target->data(), 0, bytes_);
   // The target is kept alive until it has been written, even if its buffer is dropped before.
   if (!copied.isReady()) done.onReady([copied, target](const Status& s) { copied.set(s); });
-  return std::make_unique<Buffer>(shape_, memory, std::move(target));
+  return std::make_unique<Buffer>(type_, memory, std::move(target));
 }
 
-Result<std::unique_ptr<Buffer>> Buffer::bitcast(Shape shape) const {
+Result<std::unique_ptr<Buffer>> Buffer::bitcast(ArrayType type) const {
   std::shared_ptr<Storage> storage = this->storage();
   if (!storage) return deleted();
-  if (shape.bytes() != bytes_) {
-    return invalidArgument("a buffer of ", bytes_, " bytes cannot be seen as ", toString(shape));
+  if (type.shape.bytes() != bytes_) {
+    return invalidArgument("a buffer of ", bytes_, " bytes cannot be seen as ", toString(type));
   }
-  return std::make_unique<Buffer>(std::move(shape), memory_, std::move(storage));
+  return std::make_unique<Buffer>(std::move(type), memory_, std::move(storage));
 }
 
 Result<std::unique_ptr<Buffer>> Buffer::donateAfter(const Event& dependency) {
@@ -144,7 +155,7 @@ Result<std::unique_ptr<Buffer>> Buffer::donateAfter(const Event& dependency) {
     if (status.ok()) target->takeOver(source);
     ready.set(status);
   });
-  return std::make_unique<Buffer>(shape_, memory_, std::move(target));
+  return std::make_unique<Buffer>(type_, memory_, std::move(target));
 }
 
 }  // namespace tercel::runtime

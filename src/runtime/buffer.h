@@ -1,9 +1,9 @@
-// An array on a device: immutable once ready, dense and row-major. Made by Client and Executable.
+// An array on a device: immutable once ready, dense. Made by Client and Executable.
 #pragma once
 #include <memory>
 #include <mutex>
 
-#include "core/shape.h"
+#include "core/layout.h"
 #include "core/status.h"
 #include "runtime/event.h"
 #include "runtime/memory.h"
@@ -13,12 +13,13 @@ namespace tercel::runtime {
 
 class Buffer {
  public:
-  Buffer(Shape shape, Memory* memory, std::shared_ptr<Storage> storage);
+  Buffer(ArrayType type, Memory* memory, std::shared_ptr<Storage> storage);
   ~Buffer();
   Buffer(const Buffer&) = delete;
   Buffer& operator=(const Buffer&) = delete;
 
-  const Shape& shape() const { return shape_; }
+  const ArrayType& type() const { return type_; }
+  const Shape& shape() const { return type_.shape; }
   int64_t bytes() const { return bytes_; }
   Memory* memory() const { return memory_; }
   Device* device() const { return memory_->device(); }
@@ -40,20 +41,20 @@ class Buffer {
   Status increaseExternalReferences();
   Status decreaseExternalReferences();  // INVALID_ARGUMENT at zero
 
-  // Row-major into `dst`; `size` must be bytes(). The event is ready when it is done; the buffer
-  // may be deleted meanwhile. Errors of the buffer's own content travel on the event.
-  Result<Event> copyToHost(void* dst, int64_t size) const;
+  // Into `dst`, in the order of `layout`; `size` must be bytes(). The event is ready when it is done;
+  // the buffer may be deleted meanwhile. Errors of the buffer's own content travel on the event.
+  Result<Event> copyToHost(void* dst, int64_t size, std::span<const int64_t> layout = {}) const;
   // `size` bytes from byte `offset` on; out of bounds -> INVALID_ARGUMENT.
   Result<Event> copyRawToHost(void* dst, int64_t offset, int64_t size) const;
   // A copy of its own in any memory of the client.
   Result<std::unique_ptr<Buffer>> copyTo(Memory* memory) const;
-  // The same bytes as another shape of the same size in bytes, shared.
-  Result<std::unique_ptr<Buffer>> bitcast(Shape shape) const;
+  // The same bytes as another type of the same size in bytes, shared.
+  Result<std::unique_ptr<Buffer>> bitcast(ArrayType type) const;
   // Deletes this one; the result has its bytes and is ready after `dependency` too.
   Result<std::unique_ptr<Buffer>> donateAfter(const Event& dependency);
 
  private:
-  const Shape shape_;
+  const ArrayType type_;
   const int64_t bytes_;
   Memory* const memory_;
   mutable std::mutex mutex_;

@@ -17,11 +17,12 @@ constexpr uintptr_t kViewAlign = 16;  // of the largest element
 // Of working memory: whoever calls Python functions has other uses for what a large sort needed.
 constexpr size_t kKeptBlock = size_t{4} << 20;
 
-bool isAliasable(const HostArray& array, std::span<const int64_t> byte_strides) {
+bool isAliasable(const HostArray& array, const Shape& shape,
+                 std::span<const int64_t> byte_strides) {
   bool allowed = array.semantics == HostSemantics::immutable_zero_copy ||
                  array.semantics == HostSemantics::mutable_zero_copy;
   return allowed && reinterpret_cast<uintptr_t>(array.data) % kZeroCopyAlign == 0 &&
-         isDense(array.shape, byte_strides);
+         isDense(shape, byte_strides);
 }
 
 }  // namespace
@@ -54,56 +55,64 @@ Result<Device*> Client::lookupDevice(int id) const {
   return device_pointers_[static_cast<size_t>(id)];
 }
 
-Status Client::checkShape(const Shape& shape, const Memory* memory) const {
+Status Client::checkType(const ArrayType& type, const Memory* memory) const {
   if (!memory || memory->device()->client() != this) {
     return invalidArgument("the memory is not this client's");
   }
+  const Shape& shape = type.shape;
   if (!sizeIsRepresentable(shape.dims, byteSize(shape.dtype))) {
     return invalidArgument("impossible shape ", toString(shape));
+  }
+  if (!type.layout.empty() && !isLayout(type.layout, shape.dims.size())) {
+    return invalidArgument("the layout ", layoutText(type.layout, type.layout.size()), " of ",
+                           toString(shape));
   }
   return Status();
 }
 
 Result<HostTransfer> Client::bufferFromHost(const HostArray& array, Memory* memory) {
-  TERCEL_TRY(checkShape(array.shape, memory));
-  Dims strides = array.byte_strides.value_or(byteStrides(array.shape));
-  if (strides.size() != array.shape.dims.size()) {
-    return invalidArgument(strides.size(), " byte strides for ", toString(array.shape));
+  TERCEL_TRY(checkType(array.type, memory));
+  const Shape& shown = array.type.shape;
+  const Dims given = array.byte_strides.value_or(byteStrides(shown));
+  if (given.size() != shown.dims.size()) {
+    return invalidArgument(given.size(), " byte strides for ", toString(shown));
   }
-  int64_t bytes = array.shape.bytes();
+  const Shape shape = array.type.inMemory();
+  const Dims strides = memoryOrder(given, array.type.layout);
+  int64_t bytes = shape.bytes();
   if (!array.data && bytes > 0) return invalidArgument("no host data for the buffer");
-  if (bytes > 0 && isAliasable(array, strides)) {
+  if (bytes > 0 && isAliasable(array, shape, strides)) {
     Event done = Event::pending();
-    TERCEL_ASSIGN(BufferPtr buffer, viewOf(const_cast<void*>(array.data), array.shape, memory,
+    TERCEL_ASSIGN(BufferPtr buffer, viewOf(const_cast<void*>(array.data), array.type, memory,
                                            [done] { done.set(Status()); }));
     return HostTransfer{std::move(buffer), done};
   }
   TERCEL_ASSIGN(std::shared_ptr<Storage> storage,
                 Storage::allocate(memory->device()->allocator(), bytes));
-  copyStrided(array.data, array.shape, strides, storage->data(), pool_->parallel());
-  return HostTransfer{std::make_unique<Buffer>(array.shape, memory, std::move(storage)), Event()};
+  copyStrided(array.data, shape, strides, storage->data(), pool_->parallel());
+  return HostTransfer{std::make_unique<Buffer>(array.type, memory, std::move(storage)), Event()};
 }
 
-Result<BufferPtr> Client::createUninitialized(const Shape& shape, Memory* memory) {
-  TERCEL_TRY(checkShape(shape, memory));
+Result<BufferPtr> Client::createUninitialized(const ArrayType& type, Memory* memory) {
+  TERCEL_TRY(checkType(type, memory));
   TERCEL_ASSIGN(std::shared_ptr<Storage> storage,
-                Storage::allocate(memory->device()->allocator(), shape.bytes()));
-  return std::make_unique<Buffer>(shape, memory, std::move(storage));
+                Storage::allocate(memory->device()->allocator(), type.shape.bytes()));
+  return std::make_unique<Buffer>(type, memory, std::move(storage));
 }
 
-Result<PendingBuffer> Client::createPending(const Shape& shape, Memory* memory) {
-  TERCEL_TRY(checkShape(shape, memory));
+Result<PendingBuffer> Client::createPending(const ArrayType& type, Memory* memory) {
+  TERCEL_TRY(checkType(type, memory));
   Event ready = Event::pending();
   TERCEL_ASSIGN(std::shared_ptr<Storage> storage,
-                Storage::allocate(memory->device()->allocator(), shape.bytes(), ready));
-  return PendingBuffer{std::make_unique<Buffer>(shape, memory, storage), storage, ready};
+                Storage::allocate(memory->device()->allocator(), type.shape.bytes(), ready));
+  return PendingBuffer{std::make_unique<Buffer>(type, memory, storage), storage, ready};
 }
 
-Result<PendingBuffer> Client::createAlias(const Shape& shape, Memory* memory) {
-  TERCEL_TRY(checkShape(shape, memory));
+Result<PendingBuffer> Client::createAlias(const ArrayType& type, Memory* memory) {
+  TERCEL_TRY(checkType(type, memory));
   Event ready = Event::pending();
-  std::shared_ptr<Storage> storage = Storage::promised(shape.bytes(), ready);
-  return PendingBuffer{std::make_unique<Buffer>(shape, memory, storage), storage, ready};
+  std::shared_ptr<Storage> storage = Storage::promised(type.shape.bytes(), ready);
+  return PendingBuffer{std::make_unique<Buffer>(type, memory, storage), storage, ready};
 }
 
 Status Client::fulfill(const PendingBuffer& alias, const Buffer& source) {
@@ -122,21 +131,22 @@ Status Client::fulfill(const PendingBuffer& alias, const Buffer& source) {
   return Status();
 }
 
-Result<BufferPtr> Client::createError(Status error, const Shape& shape, Memory* memory) {
-  TERCEL_TRY(checkShape(shape, memory));
+Result<BufferPtr> Client::createError(Status error, const ArrayType& type, Memory* memory) {
+  TERCEL_TRY(checkType(type, memory));
   if (error.ok()) return invalidArgument("an error buffer needs an error");
-  return std::make_unique<Buffer>(shape, memory, Storage::promised(shape.bytes(), Event(error)));
+  return std::make_unique<Buffer>(type, memory,
+                                  Storage::promised(type.shape.bytes(), Event(error)));
 }
 
-Result<BufferPtr> Client::viewOf(void* data, const Shape& shape, Memory* memory,
+Result<BufferPtr> Client::viewOf(void* data, const ArrayType& type, Memory* memory,
                                  std::function<void()> on_delete) {
-  TERCEL_TRY(checkShape(shape, memory));
+  TERCEL_TRY(checkType(type, memory));
   // jaxlib knows by these words that it may copy instead.
   if (const auto address = reinterpret_cast<uintptr_t>(data); address % kViewAlign != 0)
     return invalidArgument("a view of memory at ", address, ", which is not aligned to ", kViewAlign,
                            " bytes");
-  return std::make_unique<Buffer>(shape, memory,
-                                  Storage::foreign(data, shape.bytes(), std::move(on_delete)));
+  return std::make_unique<Buffer>(type, memory,
+                                  Storage::foreign(data, type.shape.bytes(), std::move(on_delete)));
 }
 
 }  // namespace tercel::runtime

@@ -24,7 +24,7 @@ enum class HostSemantics : uint8_t {
 
 struct HostArray {
   const void* data = nullptr;  // of the element [0,0,...]
-  Shape shape;
+  ArrayType type;              // on the device
   std::optional<Dims> byte_strides;  // any, also zero and negative; absent: dense row-major
   HostSemantics semantics = HostSemantics::immutable_only_during_call;
 };
@@ -53,22 +53,22 @@ class Client {
   Result<Device*> lookupDevice(int id) const;
   engine::ThreadPool* pool() const { return pool_.get(); }
 
-  // Aliases zero-copy arrays that are dense, row-major and 64-byte aligned, copies others before
+  // Aliases zero-copy arrays that lie as on the device and are 64-byte aligned, copies others before
   // it returns.
   Result<HostTransfer> bufferFromHost(const HostArray& array, Memory* memory);
   // Ready at once, content undefined.
-  Result<BufferPtr> createUninitialized(const Shape& shape, Memory* memory);
+  Result<BufferPtr> createUninitialized(const ArrayType& type, Memory* memory);
   // Content to be written later: with memory, for transfers,
-  Result<PendingBuffer> createPending(const Shape& shape, Memory* memory);
+  Result<PendingBuffer> createPending(const ArrayType& type, Memory* memory);
   // or without, to be filled by fulfill().
-  Result<PendingBuffer> createAlias(const Shape& shape, Memory* memory);
+  Result<PendingBuffer> createAlias(const ArrayType& type, Memory* memory);
   // Makes an alias ready with the bytes of `source` when that is, or fails it with its error.
   Status fulfill(const PendingBuffer& alias, const Buffer& source);
   // Ready with `error`.
-  Result<BufferPtr> createError(Status error, const Shape& shape, Memory* memory);
-  // Dense row-major bytes that stay somebody else's and are never written by programs; `on_delete`
+  Result<BufferPtr> createError(Status error, const ArrayType& type, Memory* memory);
+  // Dense bytes that stay somebody else's and are never written by programs; `on_delete`
   // (may be empty) runs when they are no longer needed.
-  Result<BufferPtr> viewOf(void* data, const Shape& shape, Memory* memory,
+  Result<BufferPtr> viewOf(void* data, const ArrayType& type, Memory* memory,
                            std::function<void()> on_delete);
 
   // Held while a launch on several devices is queued, so that all queues see the same order.
@@ -76,7 +76,7 @@ class Client {
 
  private:
   explicit Client(const Options& options);
-  Status checkShape(const Shape& shape, const Memory* memory) const;
+  Status checkType(const ArrayType& type, const Memory* memory) const;
 
   Options options_;
   std::unique_ptr<engine::ThreadPool> pool_;

@@ -9,11 +9,12 @@ namespace {
 
 Status checkArgument(const Executable& executable, size_t i, const Buffer* buffer,
                      const Device* device) {
-  const Shape& wanted = executable.program().arguments[i].shape;
+  const program::Argument& wanted = executable.program().arguments[i];
   if (!buffer) return invalidArgument("argument ", i, " is missing");
-  if (buffer->shape() != wanted) {
-    return invalidArgument("argument ", i, " is ", toString(buffer->shape()), "; expected ",
-                           toString(wanted));
+  if (buffer->shape() != wanted.shape ||
+      !sameInMemory(wanted.shape.dims, buffer->type().layout, wanted.layout)) {
+    return invalidArgument("argument ", i, " is ", toString(buffer->type()), "; expected ",
+                           toString(ArrayType(wanted.shape, wanted.layout)));
   }
   if (buffer->device() != device) {
     return invalidArgument("argument ", i, " is on device ", buffer->device()->id(),
@@ -65,9 +66,10 @@ std::vector<BufferPtr> makeResults(const Executable& executable, const LaunchWor
   std::vector<BufferPtr> results;
   results.reserve(work.outputs.size());
   for (size_t k = 0; k < work.outputs.size(); ++k) {
+    const program::ResultInfo& info = work.program->results[k];
     results.push_back(std::make_unique<Buffer>(
-        work.program->results[k].shape, work.device->memory(executable.resultMemoryKinds()[k]),
-        work.outputs[k]));
+        ArrayType(info.shape, info.layout),
+        work.device->memory(executable.resultMemoryKinds()[k]), work.outputs[k]));
   }
   return results;
 }

@@ -151,4 +151,11 @@ void copyStrided(const void* from, const Shape& shape, std::span<const int64_t> 
   }
 }
 
+void copyToLayout(const void* from, const ArrayType& type, void* to,
+                  std::span<const int64_t> layout) {
+  const Dims strides = shownOrder(byteStrides(type.inMemory()), type.layout);
+  copyStrided(from, ArrayType(type.shape, Dims(layout)).inMemory(), memoryOrder(strides, layout), to,
+              kernels::Parallel{});
+}
+
 }  // namespace tercel::runtime

@@ -4,6 +4,7 @@
 #include <chrono>
 
 #include "compiler/eval/difference.h"
+#include "core/layout.h"
 #include "runtime/engine/host.h"
 #include "runtime/engine/loaded_program.h"
 #include "runtime/engine/thread_pool.h"
@@ -21,7 +22,8 @@ program::AlignedBytes copyOf(const ir::Literal& literal) {
 Result<eval::Literals> runNative(program::Program program, const eval::Literals& arguments,
                                  Runs& runs) {
   std::vector<Shape> shapes;
-  for (const auto& result : program.results) shapes.push_back(result.shape);
+  for (const auto& result : program.results) 
+    shapes.push_back(ArrayType(result.shape, result.layout).inMemory());
   TERCEL_ASSIGN(auto loaded, engine::LoadedProgram::load(std::move(program)));
   engine::ThreadPool pool(engine::threadsFor(runs.threads));
   std::vector<program::AlignedBytes> results;

@@ -8,6 +8,7 @@
 #include "compiler/dump.h"
 #include "compiler/eval/evaluator.h"
 #include "compiler/ir/verifier.h"
+#include "core/layout.h"
 #include "program/artifact.h"
 #include "program/format.h"
 #include "tools/command_line.h"
@@ -71,31 +72,26 @@ bool isModule(std::span<const std::byte> bytes) {
   return text.starts_with("ML\xefR") || text.find("module @") != text.npos;
 }
 
-struct Signature {
-  std::vector<Shape> arguments, results;
-};
-
-Signature signatureOf(const ir::Module& module) {
-  const ir::Region& body = module.region(module.main().body);
-  Signature signature;
-  for (ir::Value v : body.args) signature.arguments.push_back(module.shape(v));
-  for (ir::Value v : body.results) signature.results.push_back(module.shape(v));
-  return signature;
+// Of the arguments, as they lie in memory.
+std::vector<Shape> shapesOf(const ir::Module& module) {
+  std::vector<Shape> shapes;
+  for (ir::Value v : module.region(module.main().body).args) shapes.push_back(module.shape(v));
+  return shapes;
 }
 
-Signature signatureOf(const program::Program& program) {
-  Signature signature;
-  for (const auto& argument : program.arguments) signature.arguments.push_back(argument.shape);
-  for (const auto& result : program.results) signature.results.push_back(result.shape);
-  return signature;
+std::vector<Shape> shapesOf(const program::Program& program) {
+  std::vector<Shape> shapes;
+  for (const auto& argument : program.arguments)
+    shapes.push_back(ArrayType(argument.shape, argument.layout).inMemory());
+  return shapes;
 }
 
-Result<eval::Literals> argumentsFor(const Signature& signature, const Request& request) {
-  if (request.inputs.size() > signature.arguments.size())
-    return invalidArgument("the program takes ", signature.arguments.size(), " arguments");
+Result<eval::Literals> argumentsFor(const std::vector<Shape>& shapes, const Request& request) {
+  if (request.inputs.size() > shapes.size())
+    return invalidArgument("the program takes ", shapes.size(), " arguments");
   eval::Literals arguments;
-  for (size_t i = 0; i < signature.arguments.size(); ++i) {
-    const Shape& shape = signature.arguments[i];
+  for (size_t i = 0; i < shapes.size(); ++i) {
+    const Shape& shape = shapes[i];
     if (i < request.inputs.size()) {
       TERCEL_ASSIGN(ir::Literal given, readInput(request.inputs[i], shape));
       arguments.push_back(std::move(given));
@@ -169,7 +165,7 @@ Status run(CommandLine line) {
   if (!program && !module) return invalidArgument("a saved Program runs on native code only");
 
   TERCEL_ASSIGN(eval::Literals arguments,
-                argumentsFor(module ? signatureOf(*module) : signatureOf(*program), request));
+                argumentsFor(module ? shapesOf(*module) : shapesOf(*program), request));
   eval::Literals native, evaluated;
   if (program) {
     Runs runs{.threads = request.threads, .count = request.repeat};

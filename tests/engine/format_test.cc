@@ -51,6 +51,7 @@ Program everything() {
   program.target_features = "-none";
   program.arguments[1].may_donate = true;
   program.results[0].memory_kind = "pinned_host";
+  program.results[0].layout = {0};
   program.objects = {{std::byte{1}, std::byte{2}}, {}};
   program.cost = 12.5;
   program.flops = 1e9;
@@ -78,6 +79,7 @@ TEST(Format, RoundTrip) {
   EXPECT_EQ(back->arguments[0].shape, program.arguments[0].shape);
   EXPECT_TRUE(back->arguments[1].may_donate);
   EXPECT_EQ(back->results[0].memory_kind, "pinned_host");
+  EXPECT_EQ(back->results[0].layout, Dims{0});
   EXPECT_EQ(back->constants, program.constants);
   EXPECT_EQ(back->objects, program.objects);
   EXPECT_EQ(back->sequences.size(), 5u);

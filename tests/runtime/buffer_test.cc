@@ -103,12 +103,12 @@ TEST_F(BufferTest, CopyToAnotherMemoryIsACopy) {
 
 TEST_F(BufferTest, BitcastSharesTheBytes) {
   BufferPtr buffer = floats(kValues);
-  auto view = buffer->bitcast({DType::u8, {12}});
+  auto view = buffer->bitcast(Shape{DType::u8, {12}});
   ASSERT_TRUE(view.ok());
   EXPECT_EQ(*(*view)->data(), *buffer->data());
   buffer.reset();
   EXPECT_EQ(read(**view), kValues);
-  EXPECT_EQ((*view)->bitcast({DType::u8, {13}}).status().code(), Code::invalid_argument);
+  EXPECT_EQ((*view)->bitcast(Shape{DType::u8, {13}}).status().code(), Code::invalid_argument);
 }
 
 TEST_F(BufferTest, PendingContentArrivesLater) {

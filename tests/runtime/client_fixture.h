@@ -26,7 +26,7 @@ class ClientTest : public testing::Test {
   BufferPtr floats(const std::vector<float>& values, Memory* where = nullptr) {
     HostArray array;
     array.data = values.data();
-    array.shape = {DType::f32, {static_cast<int64_t>(values.size())}};
+    array.type = Shape{DType::f32, {static_cast<int64_t>(values.size())}};
     auto made = client->bufferFromHost(array, where ? where : memory);
     EXPECT_TRUE(made.ok()) << made.status().message();
     return std::move(made->buffer);

@@ -320,7 +320,7 @@ TEST_F(ExecutableTest, DonatedMemoryThatOthersSeeIsNotWritten) {
   EXPECT_TRUE(referenced->decreaseExternalReferences().ok());
 
   BufferPtr viewed = filled(1);
-  auto view = viewed->bitcast({DType::u8, {4 * kCount}});
+  auto view = viewed->bitcast(Shape{DType::u8, {4 * kCount}});
   launch = run(*executable, {viewed.get(), b.get()});
   ASSERT_TRUE(launch.ok());
   EXPECT_EQ(read(**view), all(1));

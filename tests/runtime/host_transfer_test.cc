@@ -33,7 +33,7 @@ class HostTransferTest : public ClientTest {
   void check(const std::byte* data, const Shape& shape, const Dims& strides) {
     HostArray array;
     array.data = data;
-    array.shape = shape;
+    array.type = shape;
     array.byte_strides = strides;
     array.semantics = HostSemantics::immutable_zero_copy;
     auto made = client->bufferFromHost(array, memory);
@@ -84,7 +84,7 @@ TEST_F(HostTransferTest, LargeArraysInTasks) {
 TEST_F(HostTransferTest, ZeroCopyWhereDenseAndAligned) {
   alignas(64) float host[32] = {1, 2, 3};
   for (auto semantics : {HostSemantics::immutable_zero_copy, HostSemantics::mutable_zero_copy}) {
-    HostArray array{host, {DType::f32, {4, 4}}, std::nullopt, semantics};
+    HostArray array{host, Shape{DType::f32, {4, 4}}, std::nullopt, semantics};
     auto made = client->bufferFromHost(array, memory);
     ASSERT_TRUE(made.ok());
     EXPECT_EQ(*made->buffer->data(), host);
@@ -96,10 +96,10 @@ TEST_F(HostTransferTest, ZeroCopyWhereDenseAndAligned) {
 
 TEST_F(HostTransferTest, TheHostIsDoneWithOnceTheLastHolderIs) {
   alignas(64) float host[16] = {1, 2, 3};
-  HostArray array{host, {DType::f32, {16}}, std::nullopt, HostSemantics::immutable_zero_copy};
+  HostArray array{host, Shape{DType::f32, {16}}, std::nullopt, HostSemantics::immutable_zero_copy};
   auto made = client->bufferFromHost(array, memory);
   ASSERT_TRUE(made.ok());
-  auto view = made->buffer->bitcast({DType::s32, {4, 4}});
+  auto view = made->buffer->bitcast(Shape{DType::s32, {4, 4}});
   ASSERT_TRUE(view.ok());
   made->buffer.reset();
   EXPECT_FALSE(made->done_with_host.isReady());
@@ -129,15 +129,15 @@ TEST_F(HostTransferTest, CopiesOtherwise) {
 
 TEST_F(HostTransferTest, BadRequestsAreErrors) {
   float host[4] = {};
-  HostArray array{host, {DType::f32, {2, 2}}, Dims{4}, {}};
+  HostArray array{host, Shape{DType::f32, {2, 2}}, Dims{4}, {}};
   EXPECT_EQ(client->bufferFromHost(array, memory).status().code(), Code::invalid_argument);
-  array = {host, {DType::f32, {-1}}, std::nullopt, {}};
+  array = {host, Shape{DType::f32, {-1}}, std::nullopt, {}};
   EXPECT_EQ(client->bufferFromHost(array, memory).status().code(), Code::invalid_argument);
-  array = {nullptr, {DType::f32, {4}}, std::nullopt, {}};
+  array = {nullptr, Shape{DType::f32, {4}}, std::nullopt, {}};
   EXPECT_EQ(client->bufferFromHost(array, memory).status().code(), Code::invalid_argument);
-  array = {host, {DType::f32, {4}}, std::nullopt, {}};
+  array = {host, Shape{DType::f32, {4}}, std::nullopt, {}};
   EXPECT_EQ(client->bufferFromHost(array, nullptr).status().code(), Code::invalid_argument);
-  array = {host, {DType::f32, {int64_t{1} << 56}}, std::nullopt, {}};
+  array = {host, Shape{DType::f32, {int64_t{1} << 56}}, std::nullopt, {}};
   EXPECT_EQ(client->bufferFromHost(array, memory).status().code(), Code::resource_exhausted);
 }
 

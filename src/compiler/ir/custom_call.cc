@@ -15,19 +15,6 @@ Status checkShapeAssertion(const Op& op, std::span<const Literal> operands) {
   return invalidArgument(message.empty() ? "a shape assertion does not hold" : message);
 }
 
-Dims memoryOrder(const Dims& shown, std::span<const int64_t> layout) {
-  Dims dims;
-  for (size_t i = layout.size(); i-- > 0;) dims.push_back(shown[static_cast<size_t>(layout[i])]);
-  return dims;
-}
-
-Dims shownOrder(const Dims& in_memory, std::span<const int64_t> layout) {
-  Dims dims = in_memory;
-  for (size_t i = 0; i < layout.size(); ++i)
-    dims[static_cast<size_t>(layout[i])] = in_memory[layout.size() - 1 - i];
-  return dims;
-}
-
 std::vector<Type> shownTypes(const Module& module, const Op& op, const Values& values,
                              AttrKey key) {
   std::span<const int64_t> layouts = op.ints(key);

@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "compiler/ir/module.h"
+#include "core/layout.h"
 #include "core/status.h"
 
 namespace tercel::ir {
@@ -14,11 +15,6 @@ namespace tercel::ir {
 inline constexpr std::string_view kShapeAssertion = "shape_assertion";
 // The error, where it does not hold; `operands` are known.
 Status checkShapeAssertion(const Op& op, std::span<const Literal> operands);
-
-// layout[0] is the dim that is innermost in memory, and so on: `shown` dims as they lie in memory,
-Dims memoryOrder(const Dims& shown, std::span<const int64_t> layout);
-// and back.
-Dims shownOrder(const Dims& in_memory, std::span<const int64_t> layout);
 
 // Of all operands or results (`key` is operand_layouts or result_layouts, their layouts one after
 // another; absent: all are row-major).

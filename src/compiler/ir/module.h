@@ -100,12 +100,14 @@ struct ArgInfo {
   int64_t aliasing_output = -1;  // tf.aliasing_output
   bool buffer_donor = false;     // jax.buffer_donor
   std::string memory_kind;       // mhlo.memory_kind
-  std::string layout_mode;       // mhlo.layout_mode
+  std::string layout_mode;       // mhlo.layout_mode, until applyLayoutModes
+  Ints layout;                   // minor_to_major of what callers see; empty: row-major
   std::string sharding;          // sdy.sharding or mhlo.sharding, printed
 };
 struct ResultInfo {
   std::string memory_kind;
   std::string layout_mode;
+  Ints layout;
   std::string sharding;
 };
 

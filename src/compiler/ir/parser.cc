@@ -109,6 +109,11 @@ class Parser {
   // What arguments and results have in common.
   template <class Info>
   Status parsePlacement(std::string_view key, Info& info) {
+    if (key == "layout") {
+      TERCEL_ASSIGN(Attr layout, parseAttr(in_, AttrKind::integers));
+      info.layout = std::get<Ints>(std::move(layout));
+      return {};
+    }
     std::string* field = key == "memory_kind"   ? &info.memory_kind
                          : key == "layout_mode" ? &info.layout_mode
                          : key == "sharding"    ? &info.sharding

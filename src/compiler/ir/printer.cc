@@ -197,22 +197,26 @@ class Printer {
     typeOf(v);
   }
 
+  template <class Info>
+  void printPlacement(const Info& info, Dictionary& dictionary) {
+    dictionary.quoted("memory_kind", info.memory_kind);
+    dictionary.quoted("layout_mode", info.layout_mode);
+    if (!info.layout.empty()) appendInts(dictionary.key("layout"), info.layout, ", ");
+    dictionary.quoted("sharding", info.sharding);
+  }
+
   void printArgInfo(const ArgInfo& info) {
     Dictionary dictionary(out_);
     if (info.aliasing_output >= 0)
       appendInt(dictionary.key("aliasing_output"), info.aliasing_output);
     if (info.buffer_donor) dictionary.key("buffer_donor") += "true";
-    dictionary.quoted("memory_kind", info.memory_kind);
-    dictionary.quoted("layout_mode", info.layout_mode);
-    dictionary.quoted("sharding", info.sharding);
+    printPlacement(info, dictionary);
     dictionary.close();
   }
 
   void printResultInfo(const ResultInfo& info) {
     Dictionary dictionary(out_);
-    dictionary.quoted("memory_kind", info.memory_kind);
-    dictionary.quoted("layout_mode", info.layout_mode);
-    dictionary.quoted("sharding", info.sharding);
+    printPlacement(info, dictionary);
     dictionary.close();
   }
 

@@ -5,6 +5,7 @@
 #include "compiler/ir/op_use.h"
 #include "compiler/ir/text.h"
 #include "compiler/ir/verify_calls.h"
+#include "core/layout.h"
 
 namespace tercel::ir {
 namespace {
@@ -34,7 +35,17 @@ class Verifier {
       return internalError(f.args.size(), " argument and ", f.results.size(),
                            " result descriptions for ", body.args.size(), " arguments and ",
                            body.results.size(), " results");
+    for (size_t i = 0; i < f.args.size(); ++i)
+      TERCEL_TRY(verifyLayout(body.args[i], f.args[i].layout).within(cat("argument ", i)));
+    for (size_t i = 0; i < f.results.size(); ++i)
+      TERCEL_TRY(verifyLayout(body.results[i], f.results[i].layout).within(cat("result ", i)));
     return verifyDonation(f, body);
+  }
+
+  Status verifyLayout(Value v, const Ints& layout) {
+    if (layout.empty() || isLayout(layout, module_.shape(v).dims.size())) return {};
+    return invalidArgument("the layout ", layoutText(layout, layout.size()), " of ",
+                           toString(module_.shape(v)));
   }
 
   Status verifyDonation(const Function& f, const Region& body) {

@@ -4,6 +4,7 @@
 
 #include "compiler/ir/op_use.h"
 #include "compiler/plan/merge.h"
+#include "compiler/plan/signature.h"
 
 namespace tercel::plan {
 namespace {
@@ -22,7 +23,7 @@ constexpr size_t kForever = ~size_t{0};
 
 Result<Plan> Planner::run() {
   const ir::Function& main = m_.main();
-  plan_.program.name = m_.name;
+  describeSignature(m_, plan_.program);
   bindArguments();
   Scope scope{.region = main.body};
   plan_.program.sequences.emplace_back();
@@ -32,22 +33,12 @@ Result<Plan> Planner::run() {
 }
 
 void Planner::bindArguments() {
-  const ir::Function& main = m_.main();
-  const ir::Region& body = m_.region(main.body);
+  const ir::Region& body = m_.region(m_.main().body);
   for (size_t i = 0; i < body.args.size(); ++i) {
     const ir::Type& type = m_.type(body.args[i]);
-    const ir::ArgInfo info = i < main.args.size() ? main.args[i] : ir::ArgInfo{};
-    plan_.program.arguments.push_back({type.shape, type.is_token,
-                                       static_cast<int32_t>(info.aliasing_output),
-                                       info.buffer_donor, info.memory_kind});
     storages_.push_back({.place = Place::argument, .index = static_cast<uint32_t>(i),
                          .bytes = type.is_token ? 0 : type.shape.bytes()});
     keep(body.args[i].index, static_cast<StorageId>(storages_.size() - 1));
-  }
-  for (size_t i = 0; i < body.results.size(); ++i) {
-    const ir::Type& type = m_.type(body.results[i]);
-    std::string kind = i < main.results.size() ? main.results[i].memory_kind : std::string();
-    plan_.program.results.push_back({type.shape, type.is_token, kind});
   }
 }
 

@@ -17,26 +17,6 @@ std::span<const uint32_t> itemsOf(const WireModule& wire, uint32_t attr) {
   return *list;
 }
 
-bool isRowMajor(const ir::Ints& layout) { return std::ranges::is_sorted(layout, std::greater<>()); }
-
-bool isPermutation(const ir::Ints& layout, size_t rank) {
-  std::vector<int64_t> sorted(layout.begin(), layout.end());
-  std::ranges::sort(sorted);
-  for (size_t i = 0; i < sorted.size(); ++i)
-    if (sorted[i] != static_cast<int64_t>(i)) return false;
-  return layout.size() == rank;
-}
-
-// From the dims as shown to those in memory, as a transpose's permutation.
-ir::Ints toMemory(const ir::Ints& layout) { return {layout.rbegin(), layout.rend()}; }
-
-ir::Ints fromMemory(const ir::Ints& layout) {
-  ir::Ints inverse(layout.size());
-  for (size_t i = 0; i < layout.size(); ++i)
-    inverse[static_cast<size_t>(layout[i])] = static_cast<int64_t>(layout.size() - 1 - i);
-  return inverse;
-}
-
 void setLayouts(ir::Op& op, ir::AttrKey key, const std::vector<ir::Ints>& layouts) {
   if (std::ranges::all_of(layouts, isRowMajor)) return;
   ir::Ints all;
@@ -60,7 +40,7 @@ Status ModuleBuilder::readLayouts(uint32_t attr, std::span<const ir::Type> types
     } else {
       for (size_t d = rank; d-- > 0;) layouts[i].push_back(static_cast<int64_t>(d));
     }
-    if (!isPermutation(layouts[i], rank))
+    if (!isLayout(layouts[i], rank))
       return invalidArgument("a layout that is no order of the dimensions of its value");
   }
   return {};
@@ -114,7 +94,7 @@ Status ModuleBuilder::buildCustomCall(const WireOp& op, const OpRow& row, const 
   for (size_t i = 0; i < operands.size(); ++i) {
     const ir::Ints& layout = call.operands[i];
     if (isRowMajor(layout)) continue;
-    operands[i] = turned(operands[i], ir::memoryOrder(operand_types[i].shape.dims, layout),
+    operands[i] = turned(operands[i], memoryOrder(operand_types[i].shape.dims, layout),
                          toMemory(layout), block);
   }
   ir::OpId id;
@@ -136,7 +116,7 @@ Status ModuleBuilder::appendCall(const WireOp& op, const OpRow& row, const OpAtt
   std::vector<ir::Type> types = result_types_;
   for (size_t i = 0; i < types.size(); ++i) {
     const ir::Ints& layout = layouts.results[i];
-    if (!isRowMajor(layout)) types[i].shape.dims = ir::memoryOrder(types[i].shape.dims, layout);
+    if (!isRowMajor(layout)) types[i].shape.dims = memoryOrder(types[i].shape.dims, layout);
   }
   *id = module_.addOp(row.kind, std::move(operands), types);
   ir::Op& built = module_.op(*id);

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "core/layout.h"
 #include "program/format.h"
 #include "runtime/engine/host.h"
 #include "runtime/engine/mapped_file.h"
@@ -48,10 +49,12 @@ Status LoadedArtifact::wrapProgram(program::HeldBytes file) {
   program::Procedure main;
   main.name = "main";
   for (const program::Argument& argument : code.arguments) {
-    main.arguments.push_back({cat("argument", main.arguments.size()), argument.shape});
+    main.arguments.push_back({cat("argument", main.arguments.size()),
+                              ArrayType(argument.shape, argument.layout).inMemory()});
   }
   for (const program::ResultInfo& result : code.results) {
-    main.results.push_back({cat("result", main.results.size()), result.shape});
+    main.results.push_back({cat("result", main.results.size()),
+                            ArrayType(result.shape, result.layout).inMemory()});
   }
   artifact_.procedures.push_back(std::move(main));
   TERCEL_ASSIGN(auto loaded, LoadedProgram::load(std::move(code)));
