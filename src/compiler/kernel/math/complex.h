@@ -108,7 +108,13 @@ NormalizedComplex<B> normalize(Complex<B> z) {
   return {scaled.re * factor, scaled.im * factor, field - F::kBias + shift};
 }
 
-// Where divide's formula says nothing.
+template <class B>
+Complex<B> plainQuotient(Complex<B> x, Complex<B> y) {
+  Real<B> norm = fma(y.re, y.re, y.im * y.im);
+  return {(x.re * y.re + x.im * y.im) / norm, (x.im * y.re - x.re * y.im) / norm};
+}
+
+// Where the quotient's formula says nothing.
 template <class B>
 Mask<B> lost(Complex<B> quotient) {
   return isNan(quotient.re) & isNan(quotient.im);
@@ -137,26 +143,59 @@ Complex<B> divideSpecial(Complex<B> x, Complex<B> y, Complex<B> q) {
   return {pick(by_zero.re, large.re, small.re, q.re), pick(by_zero.im, large.im, small.im, q.im)};
 }
 
+// For any x and y: scaled so that the formula neither overflows nor underflows.
 template <class B>
-Complex<B> divide(Complex<B> x, Complex<B> y) {
+Complex<B> divideScaled(Complex<B> x, Complex<B> y) {
   NormalizedComplex<B> n = normalize(x), d = normalize(y);
-  Real<B> norm = fma(d.re, d.re, d.im * d.im);
   constexpr int64_t bound = Format<B>::kIsF64 ? 2000 : 250;  // scaleByPower's reach
   Bits<B> k = n.exponent - d.exponent;
   k = select(k < -bound, k.same(-bound), select(k < bound, k, k.same(bound)));
-  Real<B> re = scaleByPower((n.re * d.re + n.im * d.im) / norm, k);
-  Real<B> im = scaleByPower((n.im * d.re - n.re * d.im) / norm, k);
-  Complex<B> q(re, im);
-  return {rarely("divide_special_re", lost(q),
-                 [](Real<B> re, Real<B> im, Real<B> a, Real<B> b, Real<B> c, Real<B> d) {
-                   return divideSpecial(Complex<B>(a, b), {c, d}, {re, im}).re;
+  Complex<B> q = plainQuotient(Complex<B>(n.re, n.im), Complex<B>(d.re, d.im));
+  return divideSpecial(x, y, Complex<B>(scaleByPower(q.re, k), scaleByPower(q.im, k)));
+}
+
+template <class B>
+Real<B> largerPart(Complex<B> z) {
+  return max(abs(z.re), abs(z.im));
+}
+
+// Whether divideUsual() is right for x and y: nothing overflows, and what underflows is too small to
+// be seen.
+template <class B>
+Mask<B> isUsual(Complex<B> x, Complex<B> y) {
+  constexpr double bound = Format<B>::kIsF64 ? 0x1p400 : 0x1p50;
+  Real<B> divisor = largerPart(y);
+  return (divisor > 1 / bound) & (divisor < bound) & (largerPart(x) < bound);
+}
+
+// A tiny numerator is nothing unusual: what converges to zero is divided on its way.
+template <class B>
+Complex<B> divideUsual(Complex<B> x, Complex<B> y) {
+  constexpr bool f64 = Format<B>::kIsF64;
+  constexpr double tiny = f64 ? 0x1p-300 : 0x1p-40, scale = f64 ? 0x1p800 : 0x1p80;
+  Mask<B> is_tiny = largerPart(x) < tiny;
+  Real<B> up = select(is_tiny, scale, x.re.same(1.0));
+  Real<B> down = select(is_tiny, 1 / scale, x.re.same(1.0));
+  Complex<B> q = plainQuotient(Complex<B>(x.re * up, x.im * up), y);
+  return {q.re * down, q.im * down};
+}
+
+template <class B>
+Complex<B> divide(Complex<B> x, Complex<B> y) {
+  Complex<B> q = divideUsual(x, y);
+  Mask<B> unusual = !isUsual(x, y);
+  return {rarely("divide_re", unusual,
+                 [](Real<B> re, Real<B> a, Real<B> b, Real<B> c, Real<B> d) {
+                   Complex<B> x(a, b), y(c, d);
+                   return select(isUsual(x, y), re, divideScaled(x, y).re);
                  },
-                 re, im, x.re, x.im, y.re, y.im),
-          rarely("divide_special_im", lost(q),
-                 [](Real<B> im, Real<B> re, Real<B> a, Real<B> b, Real<B> c, Real<B> d) {
-                   return divideSpecial(Complex<B>(a, b), {c, d}, {re, im}).im;
+                 q.re, x.re, x.im, y.re, y.im),
+          rarely("divide_im", unusual,
+                 [](Real<B> im, Real<B> a, Real<B> b, Real<B> c, Real<B> d) {
+                   Complex<B> x(a, b), y(c, d);
+                   return select(isUsual(x, y), im, divideScaled(x, y).im);
                  },
-                 im, re, x.re, x.im, y.re, y.im)};
+                 q.im, x.re, x.im, y.re, y.im)};
 }
 
 template <class B>
