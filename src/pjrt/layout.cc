@@ -6,8 +6,6 @@
 namespace tercel::pjrt {
 namespace {
 
-Dims canonical(Dims layout) { return isRowMajor(layout) ? Dims() : std::move(layout); }
-
 Result<Dims> unwrapTiled(const PJRT_Buffer_MemoryLayout_Tiled& tiled, const Shape& shape) {
   const size_t rank = shape.dims.size();
   if (tiled.minor_to_major_size != rank || (rank != 0 && !tiled.minor_to_major)) {
@@ -23,15 +21,16 @@ Result<Dims> unwrapTiled(const PJRT_Buffer_MemoryLayout_Tiled& tiled, const Shap
     return invalidArgument("a layout has ", toString(order), " for the dimensions of ",
                            toString(shape));
   }
-  return canonical(order);
+  return isRowMajor(order) ? Dims() : Dims(order);
 }
 
-// Long strides first; of dimensions that lie in the same place the outer one.
+// Short strides first. Those of what has one place or none say nothing.
 Result<Dims> unwrapStrides(const PJRT_Buffer_MemoryLayout_Strides& strides, const Shape& shape) {
   const size_t rank = shape.dims.size();
   if (strides.num_byte_strides != rank || (rank != 0 && !strides.byte_strides)) {
     return invalidArgument(strides.num_byte_strides, " byte strides for ", toString(shape));
   }
+  if (shape.elements() == 0) return Dims();
   Dims layout = rowMajorLayout(rank);
   auto stride = [&](int64_t dim) { return strides.byte_strides[dim]; };
   std::ranges::stable_sort(layout, {}, stride);
@@ -45,7 +44,7 @@ Result<Dims> unwrapStrides(const PJRT_Buffer_MemoryLayout_Strides& strides, cons
     }
     next *= length;
   }
-  return sameInMemory(shape.dims, layout, {}) ? Dims() : canonical(std::move(layout));
+  return sameInMemory(shape.dims, layout, {}) ? Dims() : layout;
 }
 
 }  // namespace

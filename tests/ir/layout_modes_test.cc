@@ -79,6 +79,15 @@ TEST(LayoutModes, AResultOfAutoIsGivenOutAsItLay) {
 )");
 }
 
+TEST(LayoutModes, AnElementMayHaveItsSizeInBits) {
+  auto of = [](std::string_view mode) {
+    return applied(cat("module @m {\n  func @main(%0: s4[2,3] {layout_mode = \"", mode,
+                       "\"}) -> () {\n    return\n  }\n}\n"));
+  };
+  EXPECT_TRUE(mentions(of("{0,1:E(4)}"), "%0: s4[3,2] {layout = [0, 1]}"));
+  EXPECT_TRUE(mentions(of("{0,1:E(2)}"), "neither tiles nor a memory space"));
+}
+
 // An alias stays where the memory of both has one shape, and is a donation elsewhere.
 TEST(LayoutModes, Donations) {
   const std::string text = applied(R"(module @m {

@@ -278,6 +278,33 @@ TEST_F(LayoutTest, TransfersInPieces) {
   }
 }
 
+// Strides of an array without elements, or of a dimension of length 1, say nothing.
+TEST_F(LayoutTest, StridesThatDoNotMatter) {
+  const float value = 1;
+  for (const std::array<int64_t, 2> dims : {std::array<int64_t, 2>{5, 0}, {0, 5}, {1, 1}}) {
+    Layout bytes({4, 4}, kStrides);
+    WALK_ARGS(Client_BufferFromHostBuffer, args);
+    args.client = client;
+    args.data = &value;
+    args.type = PJRT_Buffer_Type_F32;
+    args.dims = dims.data();
+    args.num_dims = dims.size();
+    args.device = devices.front();
+    WALK_OK(Client_BufferFromHostBuffer, args);
+    EXPECT_EQ(await(args.done_with_host_buffer), PJRT_Error_Code_OK);
+    float host = 0;
+    WALK_ARGS(Buffer_ToHostBuffer, read);
+    read.src = args.buffer;
+    read.dst = &host;
+    read.dst_size = sizeof host * static_cast<size_t>(dims[0] * dims[1]);
+    read.host_layout = &bytes;
+    WALK_OK(Buffer_ToHostBuffer, read);
+    EXPECT_EQ(await(read.event), PJRT_Error_Code_OK);
+    EXPECT_EQ(host, dims[0] == 1 ? 1 : 0);
+    destroy(args.buffer);
+  }
+}
+
 // Takes columns and rows, gives their sum in columns.
 constexpr std::string_view kSum = R"(module @sum {
   func @main(%0: f32[2,3] {layout_mode = "{0,1}"}, %1: f32[2,3]) -> (f32[2,3] {layout_mode = "{0,1}"}) {

@@ -41,7 +41,8 @@ def test_put_and_read(columns):
 
 @pytest.mark.parametrize("major_to_minor", [(0, 1, 2), (0, 2, 1), (1, 0, 2), (1, 2, 0), (2, 0, 1),
                                             (2, 1, 0)])
-@pytest.mark.parametrize("dtype", ["bool", "int8", "bfloat16", "float32", "complex64"])
+@pytest.mark.parametrize("dtype", ["bool", "int4", "int8", "float8_e4m3fn", "bfloat16", "float32",
+                                   "complex64"])
 def test_every_order(sharding, major_to_minor, dtype):
     x = (np.arange(2 * 3 * 5) % 7).reshape(2, 3, 5).astype(dtype)
     a = jax.device_put(x, Format(Layout(major_to_minor), sharding))

@@ -27,13 +27,17 @@ bool readDims(std::string_view& rest, Ints& layout) {
   return true;
 }
 
-Result<Ints> readLayout(std::string_view mode, size_t rank) {
+Result<Ints> readLayout(std::string_view mode, const Type& type) {
+  const size_t rank = type.is_token ? 0 : type.shape.dims.size();
   if (mode == "default" || mode == kAuto) return Ints();
   std::string_view rest = mode;
   Ints layout;
   bool good = rest.starts_with('{');
   rest.remove_prefix(good);
   good = good && readDims(rest, layout);
+  // How many bits an element of less than a byte has.
+  if (const std::string size = cat(":E(", bitWidth(type.shape.dtype), ")}"); rest == size)
+    rest = "}";
   if (good && rest.starts_with(':'))
     return unimplemented("the layout ", mode, ": Tercel's have an order of the dimensions only, ",
                          "neither tiles nor a memory space");
@@ -64,9 +68,7 @@ class Boundary {
   template <class Info>
   Result<bool> resolve(Info& info, Value v, std::string_view what, size_t i) {
     if (info.layout_mode.empty()) return false;
-    const Type& type = module_.type(v);
-    Result<Ints> layout =
-        readLayout(info.layout_mode, type.is_token ? 0 : type.shape.dims.size());
+    Result<Ints> layout = readLayout(info.layout_mode, module_.type(v));
     if (!layout.ok()) return layout.status().within(cat(what, ' ', i));
     info.layout_mode.clear();
     info.layout = std::move(*layout);
