@@ -132,6 +132,21 @@ TEST_F(Space, LanesAreLinearUnlessDivided) {
   EXPECT_FALSE(space.linearInLanes(space.remainder(lane, 5), &step));
 }
 
+TEST_F(Space, PlacesThatAreKnownForEachLane) {
+  Index lane = space.loop(b.index(0), 8, true), in_next = space.add(lane, Index(8));
+  Index row = space.add(loops[0], space.quotient(in_next, 3));
+  Index column = space.remainder(in_next, 3), base;
+  EXPECT_EQ(space.knownLanes(row, 8, &base), (std::vector<int64_t>{0, 1, 1, 1, 2, 2, 2, 3}));
+  EXPECT_EQ(base, space.add(loops[0], Index(2)));
+  EXPECT_EQ(space.knownLanes(column, 8, &base), (std::vector<int64_t>{2, 0, 1, 2, 0, 1, 2, 0}));
+  EXPECT_EQ(base, Index(0));
+  int64_t step = 0;
+  EXPECT_TRUE(space.linearInLanes(space.add(space.scale(row, 3), column), &step));
+  EXPECT_EQ(step, 1);
+  Index unknown = space.loop(b.opaque({Scalar::i64, 1}), 64, true);
+  EXPECT_TRUE(space.knownLanes(space.remainder(unknown, 3), 8, &base).empty());
+}
+
 TEST_F(Space, ALoopOfOneTripIsZero) {
   EXPECT_EQ(space.loop(b.opaque({Scalar::i64, 1}), 1), Index(0));
 }

@@ -121,6 +121,35 @@ def test_broadcasts_and_movement(agree, rng):
                      jnp.where(a > 0, a, 0), jnp.tile(a, (1, 2, 1)), jnp.arange(7)), x)
 
 
+SHORT_ROWS = ["float32", "float64", "bfloat16", "int8", "complex64", "bool"]
+
+
+@pytest.mark.parametrize("dtype", SHORT_ROWS)
+@pytest.mark.parametrize("width", [2, 3, 6, 7])
+def test_short_rows_meet_what_repeats(agree, rng, x64, dtype, width):
+    def array(*shape):
+        return jnp.asarray(rng.integers(-5, 6, shape)).astype(dtype)
+
+    def programs(rows, column, row, block):
+        product = rows * column[:, None]
+        return (product + row, product == row, jnp.where(row != 0, rows, column[:, None]),
+                jnp.repeat(column, width), rows[::-1] + row[::-1], block * row,
+                (rows + row).astype(jnp.float32) if rows.dtype != jnp.complex64 else rows,
+                jnp.concatenate([rows, column[:, None]], 1) * jnp.append(row, row[:1]),
+                rows + jnp.arange(width).astype(dtype), rows[1:] * row + block[0, 0])
+
+    n = 64 * width + 11
+    agree(programs, array(n, width), array(n), array(width), array(3, 70, width))
+
+
+def test_a_donated_array_of_short_rows(tercel, rng):
+    rows, row = (rng.standard_normal(s).astype(np.float32) for s in ((1003, 3), (3,)))
+    step = jax.jit(lambda rows, row: (rows - row) * 2, donate_argnums=0)
+    got = step(jax.device_put(rows, tercel), jax.device_put(row, tercel))
+    np.testing.assert_array_equal(got, (rows - row) * 2)
+
+
+
 @pytest.mark.parametrize("dtype", INTEGERS + FLOATS + ["bool", "complex64", "complex128"])
 @pytest.mark.parametrize("shape", [(67, 131), (3, 9, 70), (1000,)])
 def test_movement_keeps_every_bit(tercel, rng, x64, dtype, shape):

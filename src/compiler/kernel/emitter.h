@@ -62,6 +62,7 @@ class Emitter {
   void storeAt(BufferId buffer, DType dtype, const Index& index, const Elem& elem);
   Elem loadAt(BufferId buffer, DType dtype, const Index& index);
   V loadStrided(BufferId buffer, const Index& index, int step);
+  V loadNear(BufferId buffer, const Index& index);
 
   // Runs a region on element values (reducers, comparators, scatter bodies).
   // f16 and bf16 are not rounded inside: a reduction of them is rounded once, by its user.

@@ -1,3 +1,4 @@
+#include <algorithm>
 #include <numeric>
 
 #include "compiler/kernel/emitter.h"
@@ -71,6 +72,8 @@ Elem Emitter::loadAt(BufferId buffer, DType dtype, const Index& index) {
   if (space_.linearInLanes(index, &step) && step > 1 && step <= kMaxStride && !complex &&
       !mask.valid())
     return {extend(loadStrided(buffer, index, static_cast<int>(step))), {}};
+  if (!mask.valid() && !complex)
+    if (V near = loadNear(buffer, index); near.valid()) return {extend(near)};
   if (!mask.valid()) mask = b_.constant(mask_type, 1);
   V at = space_.emitLanes(index, lanes_);
   if (!complex) return {extend(b_.gather(buffer, at, mask)), {}};
@@ -93,6 +96,26 @@ V Emitter::loadStrided(BufferId buffer, const Index& index, int step) {
     sum = b_.shuffle(sum.valid() ? sum : next, next, from);
   }
   return sum;
+}
+
+// Lanes at known places within one vector: it is loaded, as far as they reach, and they are picked
+// out of it. Invalid where they are not.
+V Emitter::loadNear(BufferId buffer, const Index& index) {
+  Index base;
+  std::vector<int64_t> places = space_.knownLanes(index, lanes_, &base);
+  if (places.empty()) return {};
+  auto [first, last] = std::minmax_element(places.begin(), places.end());
+  int64_t lowest = *first, count = *last - *first + 1;
+  if (count > lanes_) return {};
+  V at = space_.emitScalar(base, true);
+  int64_t offset = base.constant + lowest;
+  bool whole = (count & (count - 1)) == 0;
+  V all = whole ? b_.load(buffer, at, static_cast<int>(count), offset)
+                : b_.loadMasked(buffer, at, firstLanes(b_, lanes_, b_.index(count)).lanes, offset);
+  if (count == 1) return b_.widen(all, lanes_);
+  std::vector<int16_t> from;
+  for (int64_t place : places) from.push_back(static_cast<int16_t>(place - lowest));
+  return b_.shuffle(all, all, from);
 }
 
 Elem Emitter::selectWhere(V condition, const Elem& a, const Elem& b) {

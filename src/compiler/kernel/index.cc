@@ -195,6 +195,41 @@ bool IndexSpace::linearInLanes(const Index& a, int64_t* step) const {
   return true;
 }
 
+bool IndexSpace::atLane(uint32_t id, int lane, int64_t* value) const {
+  const Atom& atom = atoms_[id];
+  if (atom.kind == Atom::Kind::lanes) return false;
+  if (atom.kind == Atom::Kind::scalar) {
+    uint64_t bits;
+    if (!builder_.isConstant(atom.value, &bits)) return false;
+    *value = static_cast<int64_t>(bits) + (atom.is_vector_loop ? lane : 0);
+    return true;
+  }
+  int64_t inner = atom.inner.constant, part;
+  for (Term t : atom.inner.terms) {
+    if (!atLane(t.atom, lane, &part)) return false;
+    inner += t.factor * part;
+  }
+  *value = atom.kind == Atom::Kind::quotient ? inner / atom.divisor : inner % atom.divisor;
+  return true;
+}
+
+std::vector<int64_t> IndexSpace::knownLanes(const Index& a, int lanes, Index* base) const {
+  *base = Index(a.constant);
+  std::vector<int64_t> known(static_cast<size_t>(lanes), 0);
+  for (Term t : a.terms) {
+    if (!varies(atomIndex(t.atom))) {
+      addTerm(*base, t);
+      continue;
+    }
+    int64_t value;
+    for (int l = 0; l < lanes; ++l) {
+      if (!atLane(t.atom, l, &value)) return {};
+      known[static_cast<size_t>(l)] += t.factor * value;
+    }
+  }
+  return known;
+}
+
 V IndexSpace::emitAtom(uint32_t id) {
   const Atom atom = atoms_[id];
   if (atom.kind == Atom::Kind::scalar) return atom.value;

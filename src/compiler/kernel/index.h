@@ -72,6 +72,8 @@ class IndexSpace {
   // Whether the value differs between lanes; if it does so linearly, *step is the difference.
   bool varies(const Index& a) const;
   bool linearInLanes(const Index& a, int64_t* step) const;
+  // Of an index that is `base` plus a number known for each lane: those numbers. Else empty.
+  std::vector<int64_t> knownLanes(const Index& a, int lanes, Index* base) const;
 
   // The scalar value (lane 0's), less the constant where `skip_constant`.
   V emitScalar(const Index& a, bool skip_constant = false);
@@ -95,6 +97,7 @@ class IndexSpace {
   Index atomIndex(uint32_t id) const;
   Index divided(Atom::Kind kind, const Index& a, int64_t divisor);
   Index recombined(Index a) const;
+  bool atLane(uint32_t id, int lane, int64_t* value) const;
   V emitAtom(uint32_t id);
   V emitAtomLanes(uint32_t id, int lanes);
 

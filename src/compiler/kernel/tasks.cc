@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <deque>
+#include <numeric>
 
 #include "compiler/kernel/domain_pieces.h"
 
@@ -10,21 +11,22 @@ namespace {
 
 constexpr int64_t kTaskElements = 4096;  // of the innermost loop, for one task
 
-// The outer loops as one range of tasks, and the innermost one cut in blocks.
+// The outer loops as one range of tasks, and the vectorised one cut in blocks.
 struct TaskShape {
   std::vector<int64_t> outer;  // extents of the groups that tasks enumerate
   size_t inner_groups = 0;     // groups left to loop over inside a task
-  int64_t blocks = 1;          // of the innermost group
-  int64_t block = 0;           // its elements
+  int64_t blocks = 1;          // of the vectorised group
+  int64_t block = 0;           // how far each goes along it
   int64_t count() const { return elementCount(outer) * blocks; }
 };
 
-TaskShape chooseTasks(const LoopPlan& plan, int lanes) {
+// The vectorised loop is that of the last of `groups`; each of its indices stands for `elements`, and
+// it advances by `step`.
+TaskShape chooseTasks(const LoopPlan& plan, size_t groups, int64_t elements, int64_t step) {
   TaskShape shape;
-  size_t groups = plan.groups.size();
   if (groups == 0) return shape;
   int64_t inner = plan.groupExtent(groups - 1);
-  int64_t work = inner;
+  int64_t work = inner * elements;
   for (size_t g = 0; g + 1 < groups; ++g) work *= plan.groupExtent(g);
   size_t taken = 0;
   // Take outer loops until a task is small enough to share the work out well.
@@ -35,12 +37,18 @@ TaskShape chooseTasks(const LoopPlan& plan, int lanes) {
   }
   shape.inner_groups = groups - taken;
   shape.block = inner;
-  if (shape.inner_groups == 1 && inner > 2 * kTaskElements) {
-    shape.block = (kTaskElements + lanes - 1) / lanes * lanes;
+  if (shape.inner_groups == 1 && inner * elements > 2 * kTaskElements) {
+    shape.block = (kTaskElements / elements + step - 1) / step * step;
     shape.blocks = (inner + shape.block - 1) / shape.block;
   }
   return shape;
 }
+
+// Rows too short for a vector, whose vectors go on into the next rows: `vectors` of them end where a
+// row does, `rows` further.
+struct ShortRows {
+  int64_t length = 1, vectors = 1, rows = 1;
+};
 
 // The loops over one piece of the domain.
 class ElementLoops {
@@ -54,9 +62,9 @@ class ElementLoops {
       evaluate(e, domain);
     };
     plan_ = planLoops(low_, piece_.extents, evaluate_);
-    size_t groups = plan_.groups.size();
-    lanes_ = groups == 0 ? 1 : chooseLanes(plan_.groupExtent(groups - 1));
-    tasks_ = chooseTasks(plan_, lanes_);
+    loops_ = plan_.groups.size();
+    if (loops_ > 0) chooseVectors();
+    tasks_ = chooseTasks(plan_, loops_, short_.length, step_);
   }
   ElementLoops(const ElementLoops&) = delete;
 
@@ -87,11 +95,35 @@ class ElementLoops {
     return static_cast<int>(bytes);
   }
 
-  int chooseLanes(int64_t extent) const {
-    int lanes = movesLines() ? low_.machine.vector_bytes / widest()
-                             : vectorLanes(low_.module, low_.cluster, low_.machine);
-    while (lanes > 1 && lanes / 2 >= extent) lanes /= 2;
-    return lanes;
+  void chooseVectors() {
+    lanes_ = movesLines() ? low_.machine.vector_bytes / widest()
+                          : vectorLanes(low_.module, low_.cluster, low_.machine);
+    step_ = lanes_;
+    int64_t extent = plan_.groupExtent(loops_ - 1);
+    if (goesOverRows(extent)) {
+      --loops_;
+      step_ = short_.rows;
+      lane_ = space_.loop(b_.index(0), lanes_, true);
+      return;
+    }
+    while (lanes_ > 1 && lanes_ / 2 >= extent) lanes_ /= 2;
+    step_ = lanes_;
+  }
+
+  bool goesOverRows(int64_t length) {
+    constexpr int64_t kMostOps = 40;  // written out: so many ops, in all vectors
+    if (loops_ < 2 || low_.cluster.nest != Nest::loop || 2 * length > lanes_) return false;
+    ShortRows rows{.length = length, .vectors = length / std::gcd(length, int64_t{lanes_})};
+    rows.rows = rows.vectors * lanes_ / length;
+    int64_t ops = static_cast<int64_t>(low_.cluster.ops.size());
+    if (plan_.groupExtent(loops_ - 2) < 2 * rows.rows || rows.vectors * ops > kMostOps) return false;
+    for (size_t a = 0; a < plan_.accesses.size(); ++a) {
+      if (!plan_.accesses[a].is_store) continue;
+      const auto& strides = plan_.strides[a];
+      if (strides.empty() || strides.back() != 1 || strides[loops_ - 2] != length) return false;
+    }
+    short_ = rows;
+    return true;
   }
 
   // One value for a task's index, so that what follows sees a plain variable.
@@ -100,7 +132,7 @@ class ElementLoops {
   }
 
   void emitInner(std::vector<Index> groups, const Index& block) {
-    if (groups.size() + 1 < plan_.groups.size()) {
+    if (groups.size() + 1 < loops_) {
       int64_t extent = plan_.groupExtent(groups.size());
       b_.forLoop(b_.index(0), b_.index(extent), 1, [&](V i) {
         std::vector<Index> inner = groups;
@@ -113,18 +145,18 @@ class ElementLoops {
   }
 
   void emitVectorLoop(const std::vector<Index>& groups, const Index& block) {
-    int64_t extent = plan_.groupExtent(plan_.groups.size() - 1);
+    int64_t extent = plan_.groupExtent(loops_ - 1);
     if (tasks_.blocks == 1) {
-      int64_t whole = extent / lanes_ * lanes_;
+      int64_t whole = extent / step_ * step_;
       emitVectors(groups, b_.index(0), b_.index(whole), extent);
       if (whole < extent) emitTail(groups, b_.index(whole), b_.index(extent - whole), extent);
       return;
     }
     V lo = b_.imul(space_.emitScalar(block), b_.index(tasks_.block));
     V hi = b_.binary(Opcode::smin, b_.iadd(lo, b_.index(tasks_.block)), b_.index(extent));
-    if (extent % lanes_ == 0) return emitVectors(groups, lo, hi, extent);
+    if (extent % step_ == 0) return emitVectors(groups, lo, hi, extent);
     V size = b_.isub(hi, lo);
-    V whole = b_.iadd(lo, b_.binary(Opcode::and_, size, b_.index(-lanes_)));
+    V whole = b_.iadd(lo, b_.binary(Opcode::and_, size, b_.index(-step_)));
     emitVectors(groups, lo, whole, extent);
     V rest = b_.isub(hi, whole);
     b_.ifThen(b_.compare(Opcode::icmp, Predicate::ne, rest, b_.index(0)),
@@ -132,24 +164,38 @@ class ElementLoops {
   }
 
   void emitVectors(const std::vector<Index>& groups, V lo, V hi, int64_t extent) {
-    b_.forLoop(lo, hi, lanes_, [&](V i) {
-      std::vector<Index> all = groups;
-      all.push_back(space_.loop(i, std::max<int64_t>(extent, 2), lanes_ > 1));
-      emitBody(all, {});
+    b_.forLoop(lo, hi, step_, [&](V i) {
+      for (int64_t v = 0; v < short_.vectors; ++v)
+        emitBody(vectorAt(groups, i, std::max<int64_t>(extent, 2), lanes_ > 1, v), {});
     });
   }
 
   void emitTail(const std::vector<Index>& groups, V at, V count, int64_t extent) {
-    std::vector<Index> all = groups;
-    all.push_back(space_.loop(at, extent, true));
-    emitBody(all, firstLanes(b_, lanes_, count));
+    V elements = b_.imul(count, b_.index(short_.length));
+    for (int64_t v = 0; v < short_.vectors; ++v)
+      emitBody(vectorAt(groups, at, extent, true, v),
+               firstLanes(b_, lanes_, b_.isub(elements, b_.index(v * lanes_))));
+  }
+
+  // The groups' indices of the vector that is `v` vectors beyond i.
+  std::vector<Index> vectorAt(std::vector<Index> groups, V i, int64_t extent, bool vector,
+                              int64_t v) {
+    if (short_.length == 1) {
+      groups.push_back(space_.loop(i, extent, vector));
+      return groups;
+    }
+    Index lane = space_.add(lane_, Index(v * lanes_));
+    Index row = space_.loop(i, extent - short_.rows + 1);
+    groups.push_back(space_.add(row, space_.quotient(lane, short_.length)));
+    groups.push_back(space_.remainder(lane, short_.length));
+    return groups;
   }
 
   void emitBody(const std::vector<Index>& groups, Guard guard) {
     Emitter e(b_, space_, low_.module, lanes_);
     low_.bindInputs(e);
-    e.streaming = is_whole_ && low_.cluster.nest == Nest::loop && !plan_.groups.empty() &&
-                  streamsOutputs(low_, lanes_, plan_.groupExtent(plan_.groups.size() - 1));
+    e.streaming = is_whole_ && low_.cluster.nest == Nest::loop && loops_ > 0 &&
+                  streamsOutputs(low_, lanes_, plan_.groupExtent(loops_ - 1) * short_.length);
     e.guarded(guard, [&] {
       evaluate_(e, domainIndices(space_, plan_, piece_.extents.size(), groups));
     });
@@ -163,7 +209,11 @@ class ElementLoops {
   IndexSpace space_;
   LoopPlan plan_;
   TaskShape tasks_;
+  size_t loops_ = 0;  // groups that have a loop; the last one's is vectorised
   int lanes_ = 1;
+  int64_t step_ = 1;  // of the vectorised loop
+  ShortRows short_;   // of length 1 where vectors lie within a row
+  Index lane_;        // of short rows
 };
 
 }  // namespace
