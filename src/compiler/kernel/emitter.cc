@@ -69,13 +69,20 @@ Elem Emitter::at(ir::Value v, const Indices& indices) {
     return found->second.elem;
   uint64_t hash = hashOf(v, indices);
   for (const Scope& scope : scopes_) {
-    auto [first, last] = scope.equal_range(hash);
+    auto [first, last] = scope.memos.equal_range(hash);
     for (; first != last; ++first)
       if (first->second.value == v && first->second.indices == indices) return first->second.elem;
   }
   Elem elem = compute(v, indices);
-  scopes_.back().emplace(hash, Memo{v, indices, elem});
+  scopeOf(elem, indices).memos.emplace(hash, Memo{v, indices, elem});
   return elem;
+}
+
+Emitter::Scope& Emitter::scopeOf(const Elem& elem, const Indices& indices) {
+  auto scope = scopes_.rbegin();
+  if (b_.type(elem.re).lanes == 1 && !anyVaries(indices))
+    while (scope->guards_lanes) ++scope;
+  return *scope;
 }
 
 // i, which is less than `bound`, in as few bits as `dtype` needs.

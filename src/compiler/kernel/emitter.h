@@ -85,6 +85,7 @@ class Emitter {
     Guard before = guard_;
     guard_ = both(guard_, guard);
     scopes_.emplace_back();
+    scopes_.back().guards_lanes = !guard_.scalar.valid();
     struct Leave {
       Emitter& e;
       Guard before;
@@ -117,7 +118,10 @@ class Emitter {
     Indices indices;
     Elem elem;
   };
-  using Scope = std::unordered_multimap<uint64_t, Memo>;
+  struct Scope {
+    std::unordered_multimap<uint64_t, Memo> memos;
+    bool guards_lanes = false;  // and nothing else: what is no vector is the same outside
+  };
 
   Guard both(Guard a, Guard b);
   V conditionOf(const Guard& guard);
@@ -135,6 +139,7 @@ class Emitter {
   DType heldIn(DType dtype) const;
   DType movedAs(DType dtype) const { return moves_bits ? bitsOf(dtype) : dtype; }
   Elem iotaAt(const Index& i, DType dtype, int64_t bound);
+  Scope& scopeOf(const Elem& elem, const Indices& indices);
   Elem compute(ir::Value v, const Indices& indices);
   Elem elementwise(const ir::Op& op, const Indices& indices);
   Elem constantAt(const ir::Op& op, const Indices& indices);
