@@ -168,16 +168,18 @@ class TransposeNest {
       groups[task_groups_[i]] =
           at[i].isConstant() ? at[i] : space_.loop(space_.emitScalar(at[i]), task_extents_[i]);
     // Long runs along the input's lines are what the hardware prefetches.
-    overTiles(out_, [&](V out_at) {
-      overTiles(in_, [&](V in_at) { emitTile(groups, in, out, in_at, out_at); });
+    overTiles(out_, out, [&](V out_at) {
+      overTiles(in_, in, [&](V in_at) { emitTile(groups, in, out, in_at, out_at); });
     });
     b_.forLoop(in.first, in.last, 1, [&](V at_row) { emitRow(groups, in, out, at_row); });
   }
 
   // Places of tiles within a block; the last one overlaps its neighbour rather than be partial.
-  void overTiles(const Side& side, const std::function<void(V)>& body) {
-    b_.forLoop(b_.index(0), b_.index(side.size), tile_, [&](V at) {
-      body(side.size % tile_ == 0
+  void overTiles(const Side& side, const Range& range, const std::function<void(V)>& body) {
+    bool whole = side.extent % side.block == 0;
+    V first = whole ? b_.index(0) : b_.isub(range.first, range.base);
+    b_.forLoop(first, b_.index(side.size), tile_, [&](V at) {
+      body(whole && side.size % tile_ == 0
                ? at
                : b_.binary(Opcode::smin, at, b_.index(side.size - tile_)));
     });

@@ -1,4 +1,4 @@
-// The loop nest's variant for clusters that turn memory.
+// The loop nest's variants for clusters that turn memory.
 #pragma once
 #include "compiler/kernel/nest.h"
 
@@ -6,5 +6,8 @@ namespace tercel::kernel {
 
 // False, and nothing emitted, where no tiles of a transposed operand can be turned in registers.
 bool lowerTransposed(Lowering& low);
+
+// The same where a few long lines do not become, or are not, as many lanes of one.
+bool lowerInterleaved(Lowering& low);
 
 }  // namespace tercel::kernel

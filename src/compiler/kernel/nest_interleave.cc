@@ -1,0 +1,196 @@
+// Movement that turns a few long lines into as many lanes of one, or back: colours of pixels kept
+// together or apart. As many vectors as there are lines are exchanged in registers; memory is read
+// and written by whole vectors.
+#include <algorithm>
+
+#include "compiler/kernel/nest_transpose.h"
+
+namespace tercel::kernel {
+namespace {
+
+constexpr size_t kNone = ~size_t{0};
+constexpr int64_t kTaskVectors = 32;  // of each line
+constexpr int64_t kStreamed = 4 << 20;
+
+class InterleaveNest {
+ public:
+  explicit InterleaveNest(Lowering& low)
+      : m_(low.module), low_(low), b_(low.builder), space_(b_) {}
+
+  bool suits() {
+    if (!onlyMoves()) return false;
+    output_ = low_.cluster.outputs[0];
+    dims_ = m_.shape(output_).dims;
+    dtype_ = low_.movedAs(m_.shape(output_).dtype);
+    if (isComplex(dtype_) || isPred(dtype_)) return false;
+    plan_ = planLoops(low_, dims_, [&](Emitter& e, const Indices& i) { storeOutputs(low_, e, dims_, i); });
+    if (plan_.accesses.size() != 2 || plan_.strides[0].empty() || plan_.strides[1].empty())
+      return false;
+    const std::vector<int64_t>&load = plan_.strides[0], &store = plan_.strides[1];
+    lanes_ = low_.machine.vector_bytes / static_cast<int>(byteSize(storedScalar(dtype_)));
+    return find(load, store, false) || find(store, load, true);
+  }
+
+  void run() {
+    int64_t tasks = blocks();
+    for (size_t g = 0; g < plan_.groups.size(); ++g) {
+      if (g == few_ || g == long_) continue;
+      outer_.push_back(g);
+      extents_.push_back(extent(g));
+    }
+    low_.forTasks(tasks * elementCount(extents_), [&](V task) { emitTask(task); });
+  }
+
+ private:
+  bool onlyMoves() const {
+    const Cluster& c = low_.cluster;
+    return low_.movesBits() && c.outputs.size() == 1 && c.inputs.size() == 1 && c.slices.empty() &&
+           std::ranges::all_of(c.ops, [&](ir::OpId id) {
+             ir::OpKind kind = m_.op(id).kind;
+             return kind == ir::OpKind::transpose_ || kind == ir::OpKind::reshape_;
+           });
+  }
+
+  // `apart` is how the side lies whose lines are long, `together` the other one.
+  bool find(const std::vector<int64_t>& together, const std::vector<int64_t>& apart, bool joins) {
+    const int64_t most = byteSize(storedScalar(dtype_)) <= 2 ? 6 : 3;
+    for (size_t f = 0; f < together.size(); ++f)
+      for (size_t l = 0; l < together.size(); ++l)
+        if (together[f] == 1 && apart[l] == 1 && together[l] == extent(f) && extent(f) > 1 &&
+            extent(f) <= most && extent(l) >= 2 * lanes_) {
+          few_ = f;
+          long_ = l;
+          joins_ = joins;
+          return true;
+        }
+    return false;
+  }
+
+  int64_t extent(size_t group) const { return plan_.groupExtent(group); }
+  int64_t blocks() const { return (extent(long_) + block() - 1) / block(); }
+  int64_t block() const { return kTaskVectors * lanes_; }
+
+  // The last vectors of a line are moved back, so that they are whole.
+  void emitTask(V task) {
+    Index t = space_.loop(task, blocks() * elementCount(extents_));
+    V first = space_.emitScalar(space_.scale(space_.remainder(t, blocks()), block()));
+    Indices at = space_.delinear(space_.quotient(t, blocks()), extents_);
+    std::vector<Index> groups(plan_.groups.size());
+    for (size_t i = 0; i < outer_.size(); ++i)
+      groups[outer_[i]] = at[i].isConstant()
+                              ? at[i] : space_.loop(space_.emitScalar(at[i]), extents_[i]);
+    V last = b_.binary(Opcode::smin, b_.iadd(first, b_.index(block())), b_.index(extent(long_)));
+    b_.forLoop(first, last, lanes_, [&](V i) {
+      if (extent(long_) % lanes_) i = b_.binary(Opcode::smin, i, b_.index(extent(long_) - lanes_));
+      Emitter e(b_, space_, m_, lanes_);
+      low_.bindInputs(e);
+      e.streaming = extent(long_) % lanes_ == 0 && wholeLines() &&
+                    streamsOutputs(low_, lanes_, lanes_, kStreamed);
+      joins_ ? emitJoined(e, groups, i) : emitParted(e, groups, i);
+    });
+  }
+
+  // Whether all stores begin where a vector's multiple does.
+  bool wholeLines() const {
+    auto whole = [&](size_t g) { return plan_.strides[1][g] % lanes_ == 0; };
+    return std::ranges::all_of(outer_, whole) && (joins_ || whole(few_));
+  }
+
+  // Where the element is in the output: of a long line's i, and line f.
+  Index placeOf(std::vector<Index> groups, const Index& i, int64_t f) {
+    groups[long_] = i;
+    groups[few_] = Index(f);
+    return space_.linear(domainIndices(space_, plan_, dims_.size(), groups), dims_);
+  }
+
+  // Lanes from a place on.
+  Index lanesFrom(V place, int64_t beyond) {
+    int64_t all = elementCount(dims_);
+    return space_.add(space_.loop(place, all - beyond, true), Index(beyond));
+  }
+
+  // Vector after vector is put in where its lanes go: of lane l of result r, `from` says which lane
+  // of which one.
+  using From = std::pair<int64_t, int64_t>;
+  V gathered(const std::vector<V>& parts, const std::function<From(int64_t)>& from) {
+    V all = parts[0];
+    for (size_t p = 1; p < parts.size(); ++p) {
+      std::vector<int16_t> list;
+      for (int64_t l = 0; l < lanes_; ++l) {
+        auto [part, lane] = from(l);
+        bool is_new = part == static_cast<int64_t>(p), is_first = p == 1 && part == 0;
+        bool is_late = part > static_cast<int64_t>(p);
+        list.push_back(static_cast<int16_t>(
+            is_new ? lanes_ + lane : is_first ? lane : is_late ? -1 : l));
+      }
+      all = b_.shuffle(all, parts[p], list);
+    }
+    return all;
+  }
+
+  void emitJoined(Emitter& e, std::vector<Index> groups, V i) {
+    const int64_t few = extent(few_);
+    std::vector<V> lines;
+    groups[long_] = space_.loop(i, extent(long_), true);
+    for (int64_t f = 0; f < few; ++f) {
+      groups[few_] = Index(f);
+      lines.push_back(e.at(output_, domainIndices(space_, plan_, dims_.size(), groups)).re);
+    }
+    V place = space_.emitScalar(placeOf(groups, space_.loop(i, extent(long_)), 0));
+    for (int64_t r = 0; r < few; ++r) {
+      V joined = gathered(lines, [&](int64_t l) {
+        int64_t at = r * lanes_ + l;
+        return From(at % few, at / few);
+      });
+      low_.storeOutput(e, 0, lanesFrom(place, r * lanes_), {joined, {}});
+    }
+  }
+
+  void emitParted(Emitter& e, std::vector<Index> groups, V i) {
+    const int64_t few = extent(few_);
+    const ir::Value input = low_.cluster.inputs[0];
+    V place = placeInInput(groups, i);
+    std::vector<V> vectors;
+    for (int64_t p = 0; p < few; ++p)
+      vectors.push_back(
+          e.at(input, space_.delinear(lanesFrom(place, p * lanes_), m_.shape(input).dims)).re);
+    for (int64_t f = 0; f < few; ++f) {
+      V line = gathered(vectors, [&](int64_t l) {
+        int64_t at = l * few + f;
+        return From(at / lanes_, at % lanes_);
+      });
+      low_.storeOutput(e, 0, placeOf(groups, space_.loop(i, extent(long_), true), f), {line, {}});
+    }
+  }
+
+  V placeInInput(const std::vector<Index>& groups, V i) {
+    Index sum = space_.scale(space_.loop(i, extent(long_)), plan_.strides[0][long_]);
+    for (size_t g : outer_) sum = space_.add(sum, space_.scale(groups[g], plan_.strides[0][g]));
+    return space_.emitScalar(sum);
+  }
+
+  const ir::Module& m_;
+  Lowering& low_;
+  Builder& b_;
+  IndexSpace space_;
+  ir::Value output_;
+  Dims dims_;
+  DType dtype_ = DType::f32;
+  LoopPlan plan_;
+  size_t few_ = kNone, long_ = kNone;
+  bool joins_ = false;  // lines that lie apart in the input
+  std::vector<size_t> outer_;
+  Dims extents_;
+  int lanes_ = 1;
+};
+
+}  // namespace
+
+bool lowerInterleaved(Lowering& low) {
+  InterleaveNest nest(low);
+  if (!nest.suits()) return false;
+  nest.run();
+  return true;
+}
+
+}  // namespace tercel::kernel
