@@ -79,6 +79,20 @@ TEST(LayoutModes, AResultOfAutoIsGivenOutAsItLay) {
 )");
 }
 
+// Modes are applied before anything is verified.
+TEST(LayoutModes, AWrongTransposeIsTheVerifiers) {
+  for (std::string_view wrong : {"(%0) {permutation = [2, 9, 1]}", "(%0) {permutation = [0]}",
+                                 "(%0) {permutation = [-1, 0, 1]}", "(%1) {permutation = [2, 0, 1]}",
+                                 "() {permutation = [2, 0, 1]}", "(%0, %0) {permutation = [2, 0, 1]}",
+                                 "(%0)"}) {
+    const std::string text = applied(
+        cat("module @m {\n  func @main(%0: f32[2,3,4], %1: f32[2]) -> (f32[4,2,3] {layout_mode = "
+            "\"auto\"}) {\n    %2 = transpose", wrong, " : f32[4,2,3]\n    return %2\n  }\n}\n"));
+    EXPECT_TRUE(mentions(text, "transpose")) << text;
+    EXPECT_FALSE(mentions(text, "module @m")) << text;
+  }
+}
+
 TEST(LayoutModes, AnElementMayHaveItsSizeInBits) {
   auto of = [](std::string_view mode) {
     return applied(cat("module @m {\n  func @main(%0: s4[2,3] {layout_mode = \"", mode,
@@ -108,7 +122,8 @@ TEST(LayoutModes, WhatCannotBeIsRefusedByName) {
   EXPECT_EQ(of("{0,1:T(8,128)}"),
             "argument 0: the layout {0,1:T(8,128)}: Tercel's have an order of the dimensions only, "
             "neither tiles nor a memory space");
-  for (std::string_view bad : {"{0}", "{0,0}", "{0,2}", "{0,1,2}", "{-1,0}", "{0,1", "0,1}", "{0,,1}",
+  for (std::string_view bad : {"{0}", "{0,0}", "{0,2}", "{0,1,2}", "{-1,0}", "{0,1", "0,1}",
+                               "{0,,1}",
                                "{0 1}", "{a}", "{", "}", "rows", "{1,0}}", "{,1,0}", "{1,0,}",
                                "{1-0}", "{10}"})
     EXPECT_EQ(of(bad), cat("argument 0: mhlo.layout_mode is ", bad, " for 2 dimensions"));

@@ -15,6 +15,7 @@
 #include <string>
 #include <vector>
 
+#include "compiler/ir/layout_modes.h"
 #include "compiler/ir/text.h"
 #include "compiler/ir/verifier.h"
 #include "compiler/stablehlo/reader.h"
@@ -71,7 +72,7 @@ void read(const std::string& input) {
   std::vector<char> bytes(input.begin(), input.end());
   Result<ir::Module> module = stablehlo::readStablehlo(std::as_bytes(std::span(bytes)));
   if (module.ok()) {
-    if (ir::verify(*module).ok()) expectTextReturns(*module);
+    if (ir::applyLayoutModes(*module).ok() && ir::verify(*module).ok()) expectTextReturns(*module);
   } else {
     Code code = module.status().code();
     if (module.status().message().empty()) fail("an error without a message");

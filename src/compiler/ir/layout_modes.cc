@@ -106,7 +106,8 @@ class Boundary {
   void turnResult(size_t i) {
     const Ints& layout = main_.results[i].layout;
     const Value result = body_.results[i];
-    OpId id = addTranspose(result, memoryOrder(module_.shape(result).dims, layout), toMemory(layout));
+    Dims dims = memoryOrder(module_.shape(result).dims, layout);
+    OpId id = addTranspose(result, std::move(dims), toMemory(layout));
     body_.ops.push_back(id);
     body_.results[i] = module_.op(id).result();
   }
@@ -116,6 +117,10 @@ class Boundary {
     const Op* transpose = module_.def(body_.results[i]);
     if (!transpose || transpose->kind != OpKind::transpose_) return;
     const Ints& permutation = transpose->ints(AttrKey::permutation);
+    // Nothing has been verified yet.
+    if (transpose->operands.size() != 1 || !isLayout(permutation, rankOf(body_.results[i])) ||
+        permutation.size() != rankOf(transpose->operand(0)))
+      return;
     Ints& layout = main_.results[i].layout;
     layout.resize(permutation.size());
     for (size_t dim = 0; dim < permutation.size(); ++dim)
@@ -124,6 +129,8 @@ class Boundary {
     if (isRowMajor(layout)) return layout.clear();
     body_.results[i] = transpose->operand(0);
   }
+
+  size_t rankOf(Value v) const { return module_.shape(v).dims.size(); }
 
   OpId addTranspose(Value v, Dims dims, Ints permutation) {
     const Type type{Shape{module_.shape(v).dtype, std::move(dims)}};
