@@ -44,31 +44,28 @@ T load(const void* from) {
   return value;
 }
 
-// `bits` are a sign, `exponent` bits and a mantissa.
+// Of floats of so many bits of exponent, behind a sign.
+template <class U>
+U infinityOf(int exponent) {
+  return static_cast<U>(((U{1} << exponent) - 1) << (8 * sizeof(U) - 1 - exponent));
+}
+
+int exponentBits(DType dtype) {
+  return dtype == DType::f16 ? 5 : dtype == DType::f64 ? 11 : 8;
+}
+
 template <class U>
 U orderedFloat(U bits, int exponent, bool total) {
-  constexpr int kWidth = 8 * sizeof(U);
-  const U sign = static_cast<U>(U{1} << (kWidth - 1));
+  const U sign = static_cast<U>(U{1} << (8 * sizeof(U) - 1));
   const U magnitude = static_cast<U>(bits & ~sign);
-  const U infinity = static_cast<U>(((U{1} << exponent) - 1) << (kWidth - 1 - exponent));
-  if (!total && magnitude > infinity) return static_cast<U>(~U{0});  // NaN
+  if (!total && magnitude > infinityOf<U>(exponent)) return static_cast<U>(~U{0});  // NaN
   if (!total && magnitude == 0) return sign;
   return static_cast<U>(bits & sign ? ~bits : bits | sign);
 }
 
 template <class U>
 U orderedKey(U bits, SortKey key) {
-  switch (key.dtype) {
-    case DType::bf16:
-    case DType::f32:
-      return orderedFloat(bits, 8, key.total);
-    case DType::f16:
-      return orderedFloat(bits, 5, key.total);
-    case DType::f64:
-      return orderedFloat(bits, 11, key.total);
-    default:
-      break;
-  }
+  if (isFloat(key.dtype)) return orderedFloat(bits, exponentBits(key.dtype), key.total);
   return isSigned(key.dtype) ? static_cast<U>(bits ^ (U{1} << (8 * sizeof(U) - 1))) : bits;
 }
 
@@ -82,6 +79,56 @@ struct KeyRow {
     U ordered = orderedKey(load<U>(row + place * stride), key);
     return key.descending ? static_cast<U>(~ordered) : ordered;
   }
+  // The elements [from, from + count) themselves.
+  void copy(int64_t from, int64_t count, U* to) const {
+    if (stride == sizeof(U)) {
+      std::memcpy(to, row + from * stride, static_cast<size_t>(count) * sizeof(U));
+      return;
+    }
+    for (int64_t i = 0; i < count; ++i) to[i] = load<U>(row + (from + i) * stride);
+  }
+};
+
+// Which of a row's elements may come before a key, for many of them in a few instructions each. It
+// may name others too: zeros of both signs, NaN.
+template <class U>
+class Sieve {
+  using S = std::make_signed_t<U>;
+  static constexpr int kTop = 8 * sizeof(U) - 1;
+  static constexpr U kSign = static_cast<U>(U{1} << kTop);
+  static constexpr S kLargest = std::numeric_limits<S>::max();
+
+ public:
+  static constexpr int64_t kBlock = 64;
+
+  explicit Sieve(SortKey key) {
+    if (isFloat(key.dtype)) {
+      magnitude_ = kLargest;
+      if (!key.total) infinity_ = static_cast<S>(infinityOf<U>(exponentBits(key.dtype)));
+    } else if (!isSigned(key.dtype)) {
+      flip_ = static_cast<S>(kSign);
+    }
+    if (key.descending) flip_ = static_cast<S>(~flip_);
+  }
+
+  // Fills hits[0, count); false where there is none.
+  bool sift(const U* bits, int64_t count, U key, S* hits) const {
+    const S limit = static_cast<S>(key ^ kSign);
+    S any = 0;
+    for (int64_t i = 0; i < count; ++i) {
+      const S x = static_cast<S>(bits[i]);
+      const S ordered = static_cast<S>(x ^ ((x >> kTop) & magnitude_) ^ flip_);
+      hits[i] = static_cast<S>(-static_cast<S>(ordered < limit) |
+                               -static_cast<S>((x & kLargest) > infinity_));
+      any |= hits[i];
+    }
+    return any != 0;
+  }
+
+ private:
+  S magnitude_ = 0;        // of floats: the bits that a sign turns around
+  S flip_ = 0;
+  S infinity_ = kLargest;  // what is larger is NaN
 };
 
 // The first `kept` of n, in order: a heap of the best so far, the last of them on top.
@@ -93,18 +140,21 @@ void selectFirst(const KeyRow<U>& keys, Item* heap, int64_t kept, int64_t n) {
     heap[i].setKey(keys.at(i));
   }
   std::make_heap(heap, heap + kept, before);
-  // Most blocks hold nothing that is wanted, and show it without a branch for each element.
-  constexpr int64_t kBlock = 64;
-  U block[kBlock];
-  for (int64_t from = kept; from < n; from += kBlock) {
-    int64_t count = std::min(kBlock, n - from);
-    U least = static_cast<U>(~U{0});
-    for (int64_t i = 0; i < count; ++i) least = std::min(least, block[i] = keys.at(from + i));
-    for (int64_t i = 0; least < heap[0].getKey() && i < count; ++i) {
-      if (block[i] >= heap[0].getKey()) continue;
+  const Sieve<U> sieve(keys.key);
+  U block[Sieve<U>::kBlock];
+  std::make_signed_t<U> hits[Sieve<U>::kBlock];
+  // The first ones are short: what they hold tells what is wanted of the others.
+  for (int64_t from = kept, count; from < n; from += count) {
+    count = std::min({Sieve<U>::kBlock, n - from, std::max<int64_t>(8, from / 2)});
+    keys.copy(from, count, block);
+    if (!sieve.sift(block, count, static_cast<U>(heap[0].getKey()), hits)) continue;
+    for (int64_t i = 0; i < count; ++i) {
+      if (!hits[i]) continue;
+      const U key = keys.at(from + i);
+      if (key >= heap[0].getKey()) continue;
       std::pop_heap(heap, heap + kept, before);
       heap[kept - 1] = Item::at(from + i);
-      heap[kept - 1].setKey(block[i]);
+      heap[kept - 1].setKey(key);
       std::push_heap(heap, heap + kept, before);
     }
   }
