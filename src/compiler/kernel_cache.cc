@@ -126,6 +126,7 @@ Result<codegen::Target> targetOf(const CompileOptions& options) {
 kernel::Machine machineOf(const codegen::Target& target) {
   kernel::Machine machine;
   machine.vector_bytes = target.vector_bytes;
+  machine.vector_registers = target.vector_registers;
   machine.has_bf16_dot = target.has_avx512_bf16;
   machine.l2_bytes = target.l2_bytes;
   return machine;

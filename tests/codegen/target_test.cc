@@ -23,6 +23,8 @@ TEST(Target, LevelsOfX86) {
   EXPECT_EQ(v3.vector_bytes, 32);
   EXPECT_TRUE(v3.has_fma && v3.converts_half);
   EXPECT_EQ(v4.vector_bytes, 64);
+  EXPECT_EQ(v2.vector_registers, 16);
+  EXPECT_EQ(v4.vector_registers, 32);
   EXPECT_TRUE(v4.has_avx512);
 }
 
@@ -30,6 +32,7 @@ TEST(Target, Arm) {
   const Target arm = *Target::named("aarch64");
   EXPECT_EQ(arm.architecture, Architecture::aarch64);
   EXPECT_EQ(arm.vector_bytes, 16);
+  EXPECT_EQ(arm.vector_registers, 32);
   EXPECT_TRUE(arm.has_fma && arm.converts_half);
   EXPECT_FALSE(arm.has_avx2 || arm.has_avx512);
   EXPECT_EQ(arm.features, "+fp-armv8,+neon");

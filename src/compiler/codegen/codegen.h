@@ -19,6 +19,7 @@ struct Target {
   std::string cpu;       // LLVM's name
   std::string features;  // +avx2,-sse4a,...
   int vector_bytes = 16;
+  int vector_registers = 16;
   bool converts_half = false;  // between f16 and f32
   bool has_fma = false;
   bool has_avx2 = false;

@@ -21,13 +21,14 @@ void readX86Features(Target& target, Has has) {
   target.has_avx512_bf16 = target.has_avx512 && has("avx512bf16");
   target.has_avx512_fp16 = target.has_avx512 && has("avx512fp16");
   target.vector_bytes = target.has_avx512 ? 64 : target.has_avx2 ? 32 : 16;
+  target.vector_registers = target.has_avx512 ? 32 : 16;
 }
 
 // Armv8.0-A with NEON, which every 64-bit Arm CPU under Linux has.
 Target armTarget() {
   return {.architecture = Architecture::aarch64, .cpu = "generic",
-          .features = "+fp-armv8,+neon", .vector_bytes = 16, .converts_half = true,
-          .has_fma = true};
+          .features = "+fp-armv8,+neon", .vector_bytes = 16, .vector_registers = 32,
+          .converts_half = true, .has_fma = true};
 }
 
 // In one order: the string keys caches of code.

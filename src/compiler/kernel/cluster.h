@@ -13,6 +13,7 @@ namespace tercel::kernel {
 // What the generated code may count on.
 struct Machine {
   int vector_bytes = 64;
+  int vector_registers = 32;
   bool has_bf16_dot = false;
   int64_t l1_bytes = 32 << 10;
   int64_t l2_bytes = 1 << 20;

@@ -43,7 +43,7 @@ bool suitsAcross(const ContractSizes& s, const Machine& machine) {
 void chooseTile(const ContractSizes& s, const Machine& machine, ContractTiling& t) {
   t.lanes = sumLanes(machine, s.sum_bytes);
   while (t.lanes > 1 && t.lanes / 2 >= s.n) t.lanes /= 2;
-  int registers = machine.vector_bytes == 64 ? 28 : 14;  // for sums and the vectors of a step
+  int registers = machine.vector_registers / 8 * 7;  // for sums and the vectors of a step
   int64_t row_step = t.across ? kAcrossRows : s.m_side.unit;
   int64_t most_rows = t.across ? kAcrossRows : kMostRows;
   double best = 1e300;
