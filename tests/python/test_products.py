@@ -93,3 +93,42 @@ def test_complex(agree, rng, x64, dtype, equation, m, k, n):
     a, b = ((rng.normal(size=s) + 1j * rng.normal(size=s)).astype(dtype) for s in (left, right))
     agree(lambda a, b: (jnp.einsum(equation, a, b), jnp.abs(jnp.einsum(equation, a.conj(), b))),
           a, b, scale=20)
+
+
+def index_matrix(*shape):
+    total = sum((2 * i + 1) * jax.lax.broadcasted_iota(jnp.int32, shape, i)
+                for i in range(len(shape)))
+    return (total & 3).astype(jnp.float32)
+
+
+@pytest.mark.parametrize("equation, lhs, rhs", [
+    ("ik,jkn->ijn", (4, 5), (20, 5, 4)), ("ik,jkn->ijn", (33, 17), (3, 17, 40)),
+    ("ik,kn->in", (40, 30), (30, 50)), ("ik,kn->in", (5, 3), (3, 2)),
+    ("bik,kn->bin", (3, 9, 20), (20, 17)),
+    ("bik,bkn->bin", (6, 9, 20), (6, 20, 17)), ("k,jkn->jn", (19,), (11, 19, 24)),
+    ("ikl,kln->in", (8, 4, 5), (4, 5, 18))])
+def test_operands_made_of_their_indices(agree, rng, equation, lhs, rhs):
+    left, right = rng.standard_normal(lhs), rng.standard_normal(rhs)
+    line = rng.standard_normal(rhs[-2])
+
+    def programs(left, right, line):
+        made = index_matrix(*rhs)
+        repeats = jnp.where(made > 0, line[:, None], 0.5)
+        return (jnp.einsum(equation, left, made), jnp.einsum(equation, index_matrix(*lhs), right),
+                jnp.einsum(equation, index_matrix(*lhs), made), jnp.einsum(equation, left, repeats),
+                jnp.einsum(equation, left, made * right),
+                jnp.einsum(equation, left, jnp.eye(rhs[-2], rhs[-1]) + jnp.zeros(rhs)))
+
+    agree(programs, left.astype(np.float32), right.astype(np.float32), line.astype(np.float32))
+
+
+def test_products_of_one_array_with_functions_of_it(agree, rng):
+    x = rng.standard_normal((24, 24)).astype(np.float32)
+    agree(lambda x: (x @ x, x @ jnp.tanh(x), x @ x.T,
+                     jnp.sin(x) @ jnp.where(x > 0, x, jnp.eye(24))), x)
+
+
+def test_derivatives_over_a_basis(agree, rng):
+    x = rng.standard_normal((5, 4)).astype(np.float32)
+    agree(jax.jacfwd(lambda x: jnp.linalg.svd(x, compute_uv=False)), x)
+    agree(jax.jacfwd(lambda x: jnp.tanh(x @ x.T) @ x), x)

@@ -38,6 +38,8 @@ class ContractNest {
 
   // nest_contract.cc: what the loops index, and the tasks.
   void probeAll(Emitter& e, const Indices& domain);
+  void probeOperand(Emitter& e, size_t operand, const Indices& domain);
+  void findVarying(size_t operand);
   bool classify();
   void addOuter(size_t group);
   void joinShortLines();
@@ -135,12 +137,13 @@ class ContractNest {
   LoopPlan plan_;
   Dims domain_;      // the output's dimensions, then the sum's
   size_t rank_ = 0;  // of the output
-  // Of each operand, in the plan: where slices of it start, then itself; of a constant none.
+  // Of each operand, in the plan: where slices of it start, then itself; of one that is made of
+  // indices none.
   struct Accesses {
     size_t first = 0, last = 0;
-    bool empty() const { return first == last; }
   };
   Accesses accesses_[2];
+  std::vector<bool> varies_[2];  // each operand along each group
   Axis rows_, columns_;
   std::vector<size_t> k_groups_, task_groups_;
   Dims task_extents_;

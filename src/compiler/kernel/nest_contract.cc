@@ -38,15 +38,44 @@ void ContractNest::probeAll(Emitter& e, const Indices& domain) {
   Indices k(domain.begin() + static_cast<int64_t>(rank_), domain.end());
   for (size_t operand : {0, 1}) {
     size_t before = e.record->size();
-    e.at(op_.operand(operand), operand == 0 ? contraction_.lhs(e.space(), out, k)
-                                            : contraction_.rhs(e.space(), out, k));
-    if (e.record->size() > before)
-      accesses_[operand] = {before, e.record->size()};
-    else if (operand == 1)  // not from memory, or read already, as the lhs
-      accesses_[1] = accesses_[0];
+    probeOperand(e, operand, domain);
+    accesses_[operand] = {before, e.record->size()};
   }
   e.bindElem(op_.result(), {e.builder().opaque({sum_, 1}), {}});
   storeOutputs(low_, e, m_.shape(op_.result()).dims, out);
+}
+
+void ContractNest::probeOperand(Emitter& e, size_t operand, const Indices& domain) {
+  Indices out(domain.begin(), domain.begin() + static_cast<int64_t>(rank_));
+  Indices k(domain.begin() + static_cast<int64_t>(rank_), domain.end());
+  e.scope([&] {
+    return e.at(op_.operand(operand), operand == 0 ? contraction_.lhs(e.space(), out, k)
+                                                   : contraction_.rhs(e.space(), out, k));
+  });
+}
+
+// An operand's elements may differ along a group without a stride: they may be made of its index.
+void ContractNest::findVarying(size_t operand) {
+  KernelLowering scratch(m_, low_.cluster, low_.machine);
+  IndexSpace space(scratch.builder);
+  LoopPlan apart = plan_;
+  apart.groups.clear();
+  std::vector<Index> variables;
+  for (size_t loop = 0; loop < plan_.loops.size(); ++loop) {
+    apart.groups.push_back({loop});
+    variables.push_back(
+        space.loop(scratch.builder.opaque({Scalar::i64, 1}), plan_.loops[loop].extent));
+  }
+  Emitter e(scratch.builder, space, m_, 1);
+  scratch.bindInputs(e);
+  std::vector<Access> accesses;
+  e.record = &accesses;
+  probeOperand(e, operand, domainIndices(space, apart, domain_.size(), variables));
+  for (const Access& access : accesses) space.noteBareUse(access.index);
+  for (const auto& group : plan_.groups)
+    varies_[operand].push_back(std::ranges::any_of(group, [&](size_t loop) {
+      return space.usedBare(variables[loop].terms[0].atom);
+    }));
 }
 
 int64_t ContractNest::strideOf(size_t operand, size_t group) const {
@@ -69,12 +98,13 @@ bool ContractNest::classify() {
     if (!summed) columns_.group = g;
   }
   if (columns_.group == kNone) return false;
-  bool on_rhs = strideOf(1, columns_.group) != 0, on_lhs = strideOf(0, columns_.group) != 0;
+  for (size_t operand : {0, 1}) findVarying(operand);
+  bool on_rhs = varies_[1][columns_.group], on_lhs = varies_[0][columns_.group];
   if (on_rhs && on_lhs) return false;
   columns_.operand = on_lhs ? 0 : 1;
   rows_.operand = 1 - columns_.operand;
   for (size_t g = 0; g < columns_.group; ++g) {
-    bool rows = strideOf(columns_.operand, g) == 0;
+    bool rows = !varies_[columns_.operand][g];
     bool better = rows_.group == kNone || extent(g) >= std::min<int64_t>(extent(rows_.group), 8);
     if (rows && better) rows_.group = g;
   }
@@ -88,10 +118,8 @@ bool ContractNest::classify() {
 }
 
 void ContractNest::addOuter(size_t group) {
-  bool in_rows = strideOf(rows_.operand, group) != 0;
-  bool in_columns = strideOf(columns_.operand, group) != 0;
-  bool known = !accesses_[0].empty() && !accesses_[1].empty() && in_rows != in_columns;
-  Axis* axis = !known ? nullptr : in_rows ? &rows_ : &columns_;
+  bool in_rows = varies_[rows_.operand][group], in_columns = varies_[columns_.operand][group];
+  Axis* axis = in_rows == in_columns ? nullptr : in_rows ? &rows_ : &columns_;
   (axis ? axis->outer : task_groups_).push_back(group);
   (axis ? axis->outer_extents : task_extents_).push_back(extent(group));
 }
