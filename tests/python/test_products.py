@@ -50,6 +50,19 @@ def test_long_sums_for_few_columns(agree, rng, layout, k, n):
           *operands(rng, LAYOUTS[layout], m=37, k=k, n=n), scale=10)
 
 
+@pytest.mark.parametrize("layout", ["nn", "nt"])
+@pytest.mark.parametrize("m, k, n", [(37, 513, 3), (37, 33, 3), (3, 513, 37), (37, 100, 7)])
+def test_what_others_left_in_scratch_memory_does_not_matter(agree, tercel, rng, layout, m, k, n):
+    def product(a, b):
+        return jnp.einsum(LAYOUTS[layout], a, b)
+
+    nans = [jax.device_put(np.full_like(x, np.nan), tercel)
+            for x in operands(rng, LAYOUTS[layout], m=m, k=k + 20, n=n)]
+    for _ in range(5):
+        assert np.isnan(jax.jit(product)(*nans)).all()
+        agree(product, *operands(rng, LAYOUTS[layout], m=m, k=k, n=n), scale=10)
+
+
 @pytest.mark.parametrize("layout", LAYOUTS)
 @pytest.mark.parametrize("m, k, n", [(61, 130, 83), (5, 77, 200), (200, 77, 5), (13, 40, 70)])
 def test_nan_stays_in_its_row_and_column(tercel, rng, layout, m, k, n):

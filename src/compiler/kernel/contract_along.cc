@@ -90,9 +90,13 @@ ContractNest::Sums ContractNest::addedUp(const Sums& sums) {
   return rows;
 }
 
-// guard: the lanes that the innermost dimension of the sum has there.
+// guard: the lanes that the innermost dimension of the sum has there. The others are made zero: they
+// may hold what scratch memory was left with.
 ContractNest::Sums ContractNest::stepAlong(Emitter& e, const Tile& tile, const Groups& groups,
                                            const Index& k, const Guard& guard, const Sums& sums) {
+  auto there = [&](V x) {
+    return guard.lanes.valid() ? b_.select(guard.lanes, x, b_.constant(b_.type(x), 0)) : x;
+  };
   auto packed = [&](BufferId scratch, V slot, int64_t offset) {
     V at = b_.iadd(slot, space_.emitScalar(k));
     return guard.lanes.valid() ? b_.loadMasked(scratch, at, guard.lanes, offset)
@@ -103,16 +107,16 @@ ContractNest::Sums ContractNest::stepAlong(Emitter& e, const Tile& tile, const G
     std::vector<V> columns;
     for (int64_t j = 0; j < tiling_.panel(); ++j) {
       int64_t line = std::min(j, columns_.extent - 1) * blockSize();
-      columns.push_back(tiling_.pack_n
-                            ? packed(n_scratch_, slot, line)
-                            : operandAt(e, columns_.operand,
-                                        with(groups, columns_.group, columnAt(tile.column, j))));
+      columns.push_back(
+          there(tiling_.pack_n ? packed(n_scratch_, slot, line)
+                               : operandAt(e, columns_.operand,
+                                           with(groups, columns_.group, columnAt(tile.column, j)))));
     }
     Sums next;
     for (int64_t i = 0; i < tiling_.rows; ++i) {
       Index row = space_.add(rowIndex(tile.row), Index(i));
-      V a = tiling_.pack_m ? packed(m_scratch_, b_.index(0), i * m_pitch_)
-                           : operandAt(e, rows_.operand, with(groups, rows_.group, row));
+      V a = there(tiling_.pack_m ? packed(m_scratch_, b_.index(0), i * m_pitch_)
+                                 : operandAt(e, rows_.operand, with(groups, rows_.group, row)));
       for (V c : columns) next.push_back(multiplyAdd(e, a, c, sums[next.size()]));
     }
     return next;
