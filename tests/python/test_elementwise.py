@@ -142,6 +142,15 @@ def test_short_rows_meet_what_repeats(agree, rng, x64, dtype, width):
     agree(programs, array(n, width), array(n), array(width), array(3, 70, width))
 
 
+@pytest.mark.parametrize("width", [2, 3, 5])
+@pytest.mark.parametrize("rows", [64, 70, 129])
+def test_short_rows_of_several_operands(agree, rng, rows, width):
+    x, y = (rng.standard_normal((rows + i, width)).astype(np.float32) for i in range(2))
+    agree(lambda x, y: jnp.concatenate([x[None], y[None, :6]], 1), x, y)
+    agree(lambda x, y: jnp.concatenate([x[None], y[None]], 1) + x[0], x, y)
+    agree(lambda x, y: jnp.pad(x, ((0, 6), (0, 0))) - jnp.pad(y, ((5, 0), (0, 0))), x, y)
+
+
 def test_a_donated_array_of_short_rows(tercel, rng):
     rows, row = (rng.standard_normal(s).astype(np.float32) for s in ((1003, 3), (3,)))
     step = jax.jit(lambda rows, row: (rows - row) * 2, donate_argnums=0)

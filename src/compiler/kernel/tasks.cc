@@ -166,7 +166,8 @@ class ElementLoops {
   void emitVectors(const std::vector<Index>& groups, V lo, V hi, int64_t extent) {
     b_.forLoop(lo, hi, step_, [&](V i) {
       for (int64_t v = 0; v < short_.vectors; ++v)
-        emitBody(vectorAt(groups, i, std::max<int64_t>(extent, 2), lanes_ > 1, v), {});
+        emitBody(vectorAt(groups, i, std::max<int64_t>(extent - short_.rows + 1, 2), lanes_ > 1, v),
+                 {});
     });
   }
 
@@ -177,7 +178,7 @@ class ElementLoops {
                firstLanes(b_, lanes_, b_.isub(elements, b_.index(v * lanes_))));
   }
 
-  // The groups' indices of the vector that is `v` vectors beyond i.
+  // The groups' indices of the vector that is `v` vectors beyond i, which is below `extent`.
   std::vector<Index> vectorAt(std::vector<Index> groups, V i, int64_t extent, bool vector,
                               int64_t v) {
     if (short_.length == 1) {
@@ -185,7 +186,7 @@ class ElementLoops {
       return groups;
     }
     Index lane = space_.add(lane_, Index(v * lanes_));
-    Index row = space_.loop(i, extent - short_.rows + 1);
+    Index row = space_.loop(i, extent);
     groups.push_back(space_.add(row, space_.quotient(lane, short_.length)));
     groups.push_back(space_.remainder(lane, short_.length));
     return groups;
