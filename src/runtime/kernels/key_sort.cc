@@ -75,8 +75,9 @@ struct KeyRow {
   const std::byte* row;
   int64_t stride;
   SortKey key;
-  U at(int64_t place) const {
-    U ordered = orderedKey(load<U>(row + place * stride), key);
+  U at(int64_t place) const { return keyOf(load<U>(row + place * stride)); }
+  U keyOf(U bits) const {
+    U ordered = orderedKey(bits, key);
     return key.descending ? static_cast<U>(~ordered) : ordered;
   }
   // The elements [from, from + count) themselves.
@@ -150,7 +151,7 @@ void selectFirst(const KeyRow<U>& keys, Item* heap, int64_t kept, int64_t n) {
     if (!sieve.sift(block, count, static_cast<U>(heap[0].getKey()), hits)) continue;
     for (int64_t i = 0; i < count; ++i) {
       if (!hits[i]) continue;
-      const U key = keys.at(from + i);
+      const U key = keys.keyOf(block[i]);
       if (key >= heap[0].getKey()) continue;
       std::pop_heap(heap, heap + kept, before);
       heap[kept - 1] = Item::at(from + i);

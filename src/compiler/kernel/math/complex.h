@@ -87,6 +87,11 @@ Complex<B> multiply(Complex<B> x, Complex<B> y) {
   return {x.re * y.re - x.im * y.im, x.re * y.im + x.im * y.re};
 }
 
+template <class B>
+Real<B> largerPart(Complex<B> z) {
+  return max(abs(z.re), abs(z.im));
+}
+
 // z 2^-exponent with the larger part in [1, 2); z itself where it is 0, infinite or NaN.
 template <class B>
 struct NormalizedComplex {
@@ -98,7 +103,7 @@ template <class B>
 NormalizedComplex<B> normalize(Complex<B> z) {
   using F = Format<B>;
   ScaledComplex<B> scaled(z);
-  Real<B> size = max(abs(scaled.re), abs(scaled.im));
+  Real<B> size = largerPart(Complex<B>(scaled.re, scaled.im));
   size = select((size < F::kInfinity) & (size > 0.0), size, 1.0);
   Bits<B> field = size.bits().lshr(F::kMantissa);
   Real<B> factor = fromBits((2 * F::kBias - field).shl(F::kMantissa));
@@ -152,11 +157,6 @@ Complex<B> divideScaled(Complex<B> x, Complex<B> y) {
   k = select(k < -bound, k.same(-bound), select(k < bound, k, k.same(bound)));
   Complex<B> q = plainQuotient(Complex<B>(n.re, n.im), Complex<B>(d.re, d.im));
   return divideSpecial(x, y, Complex<B>(scaleByPower(q.re, k), scaleByPower(q.im, k)));
-}
-
-template <class B>
-Real<B> largerPart(Complex<B> z) {
-  return max(abs(z.re), abs(z.im));
 }
 
 // Whether divideUsual() is right for x and y: nothing overflows, and what underflows is too small to
