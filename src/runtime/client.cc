@@ -33,6 +33,7 @@ Client::~Client() = default;
 Result<std::unique_ptr<Client>> Client::create(const Options& options) try {
   kernels::keepBlocksUpTo(kKeptBlock);
   std::unique_ptr<Client> client(new Client(options));
+  const engine::SubnormalScope scope(client->subnormals());
   client->pool_ = std::make_unique<engine::ThreadPool>(engine::threadsFor(options.num_threads));
   for (int id = 0; id < options.num_devices; ++id) {
     client->devices_.push_back(std::make_unique<Device>(client.get(), id, options.memory_limit,

@@ -11,6 +11,7 @@
 #include "runtime/buffer.h"
 #include "runtime/device.h"
 #include "runtime/engine/runner.h"
+#include "runtime/engine/subnormals.h"
 
 namespace tercel::runtime {
 
@@ -52,6 +53,10 @@ class Client {
   // INVALID_ARGUMENT "No matching device found for device_id N".
   Result<Device*> lookupDevice(int id) const;
   engine::ThreadPool* pool() const { return pool_.get(); }
+  // What every thread that runs its programs does with them.
+  engine::Subnormals subnormals() const {
+    return options_.flush_subnormals ? engine::Subnormals::flush : engine::Subnormals::keep;
+  }
 
   // Aliases zero-copy arrays that lie as on the device and are 64-byte aligned, copies others before
   // it returns.

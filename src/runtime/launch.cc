@@ -134,6 +134,7 @@ Status LaunchWork::runReady() {
   invocation.custom_calls = custom_calls.get();
   invocation.may_block = Device::letQueueGoOn;
   invocation.info = info;
+  const engine::SubnormalScope scope(device->client()->subnormals());
   return runner->run(invocation);
 }
 

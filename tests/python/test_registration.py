@@ -85,3 +85,29 @@ def test_an_unknown_option_is_named():
     done = run("import tercel, jax; tercel.set_options(no_such=3); jax.devices()",
                JAX_PLATFORMS="tercel")
     assert done.returncode != 0 and "no_such" in done.stderr
+
+
+FLUSHED = """
+import os
+os.environ["JAX_PLATFORMS"] = "tercel"
+import jax, jax.numpy as jnp, numpy as np
+tiny = np.float32(1e-40)
+
+def seen(x):
+    assert np.float32(x) * np.float32(3) > 0, "callbacks keep them"
+    return np.float32(1)
+
+triple = jax.jit(lambda x: x * 3)
+for size in (1, 3_000_000):
+    got = np.asarray(triple(np.full(size, -tiny)))
+    assert not got.any() and np.signbit(got).all()
+assert jax.jit(lambda x: jax.pure_callback(seen, jnp.float32(0), x) * x)(tiny) == 0
+assert tiny * np.float32(3) > 0, "the caller's own arithmetic keeps them"
+"""
+
+
+def test_subnormals_flushed_on_demand():
+    done = run(FLUSHED, TERCEL_FLUSH_SUBNORMALS="1")
+    assert done.returncode == 0, done.stderr
+    kept = run(FLUSHED, TERCEL_FLUSH_SUBNORMALS="0")
+    assert "AssertionError" in kept.stderr

@@ -18,7 +18,7 @@ void* threadScratch(size_t bytes);
 
 class ThreadPool {
  public:
-  // `threads` counts the caller: 1 starts none.
+  // `threads` counts the caller: 1 starts none. They treat subnormals as the thread that makes them.
   explicit ThreadPool(int threads);
   ~ThreadPool();  // no loop may be running
   ThreadPool(const ThreadPool&) = delete;

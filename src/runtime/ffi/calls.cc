@@ -1,5 +1,7 @@
 #include "runtime/ffi/calls.h"
 
+#include "runtime/engine/subnormals.h"
+
 namespace tercel::ffi {
 
 bool isKnownTarget(std::string_view target) {
@@ -19,6 +21,7 @@ Result<const CallSite*> CallSites::siteOf(const engine::CustomCall& call) {
 
 Status CallSites::call(const engine::CustomCall& call, const UserData* user_data) {
   TERCEL_ASSIGN(const CallSite* site, siteOf(call));
+  const engine::SubnormalScope scope(engine::Subnormals::keep);  // a handler is others' code
   return site->run(call, user_data);
 }
 
