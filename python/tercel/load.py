@@ -8,7 +8,7 @@ import weakref
 
 from tercel import abi, trees
 from tercel.custom_calls import CustomCalls
-from tercel.saved_procedure import Procedure, aligned, as_array, check_shape, dense
+from tercel.saved_procedure import Procedure, aligned, as_array, dense, refuse
 from tercel.saved_program import SavedProgram
 
 
@@ -128,13 +128,14 @@ class Globals(collections.abc.Mapping):
 
     def __setitem__(self, name, new):
         program = self._program.name
-        leaves = []
-        for number, leaf in trees.flatten(self._find(name), new, (program, name)):
+        leaves = {}
+        trees.Reader(self._find(name), program, name)(new, leaves)
+        for number, leaf in leaves.items():
             value = self._program.globals[number]
-            leaf = as_array(leaf, value, program)
-            check_shape(leaf, value, program)
-            leaves.append((number, dense(leaf)))
-        for number, leaf in leaves:
+            leaves[number] = leaf = dense(as_array(leaf, value, program))
+            if leaf.shape != value.shape:
+                refuse(leaf, value, program)
+        for number, leaf in leaves.items():
             self._handle.call("set_global", number, leaf.ctypes.data, leaf.nbytes)
 
     def _get(self, number, value):

@@ -7,8 +7,9 @@ import numpy as np
 
 from tercel import abi, trees
 
-# Bytes of an array that is copied to a place of known address sooner than NumPy tells its own.
-_SMALL = 8192
+# Bytes of an array that is copied to a place of known address sooner than NumPy tells its own or
+# makes one there.
+_SMALL = 1 << 14
 # And of one whose memory is kept for the next result.
 _MOST_RECYCLED = 1 << 28
 
@@ -21,6 +22,8 @@ class Procedure:
         self._name = f"{handle.program.name}.{signatures[0].name}"
         self._signatures = signatures
         self._parameters = [name for name, _ in signatures[0].parameters]
+        self._readers = [trees.Reader(tree, self._name, name)
+                         for name, tree in signatures[0].parameters]
         self._calls = {}
 
     def __repr__(self):
@@ -31,13 +34,17 @@ class Procedure:
             args = self._bind(args, kwargs)
         signature = self._signatures[0]
         leaves = [None] * len(signature.arguments)
-        for (name, tree), value in zip(signature.parameters, args):
-            for number, leaf in trees.flatten(tree, value, (self._name, name)):
-                leaves[number] = as_array(leaf, signature.arguments[number], self._name)
+        for read, value in zip(self._readers, args):
+            read(value, leaves)
+        for number, value in enumerate(signature.arguments):
+            leaf = leaves[number]
+            if type(leaf) is not np.ndarray or leaf.dtype != value.dtype:
+                leaves[number] = as_array(leaf, value, self._name)
         if len(self._signatures) > 1:
             signature = self._dispatch(leaves)
         for leaf, value in zip(leaves, signature.arguments):
-            check_shape(leaf, value, self._name)
+            if leaf.shape != value.shape:
+                refuse(leaf, value, self._name)
         return trees.build(signature.result_tree, self._run(signature, leaves))
 
     def _bind(self, args, kwargs):
@@ -67,30 +74,31 @@ class Procedure:
             call = self._calls.get(signature.number)
             if call is None:
                 call = self._calls[signature.number] = _Call(handle.address, signature)
-            return call.run(leaves, lambda code: handle.check(code, self._name))
+            code = call.run(leaves)
+            if code:
+                handle.check(code, self._name)
+            return call.results.take()
 
 
 class _Call:
     """What the library is told of the calls of one signature."""
 
     def __init__(self, address, signature):
-        self._arguments, self._results = _Arguments(signature.arguments), _Results(signature.results)
+        self._arguments, self.results = _Arguments(signature.arguments), _Results(signature.results)
+        self._function = abi.library().tercel_instance_call
         self._parameters = (address, ctypes.c_size_t(signature.number),
-                            *self._arguments.parameters, *self._results.parameters)
+                            *self._arguments.parameters, *self.results.parameters)
 
-    def run(self, leaves, check):
+    def run(self, leaves):
         held = self._arguments.store(leaves)
-        new = self._results.renew()
-        code = abi.library().tercel_instance_call(*self._parameters)
+        self.results.renew()
+        code = self._function(*self._parameters)
         del held
-        if code:
-            check(code)
-        return self._results.take(new)
+        return code
 
 
 class _Places:
-    """Where the arrays of a call lie. Small ones always lie in the same memory: they are copied in
-    less time than NumPy takes to tell an address."""
+    """Where the arrays of a call lie. Small ones always lie in the same memory."""
 
     def __init__(self, values):
         self._kept = [aligned(value) if value.bytes <= _SMALL else None for value in values]
@@ -110,8 +118,10 @@ class _Arguments(_Places):
             if kept is not None:
                 kept[...] = array
             else:
-                held.append(dense(array))
-                place.data = _address(held[-1])
+                flags, place.data = _where(array)
+                if flags & _DENSE != _DENSE:
+                    held.append(np.array(array, order="C"))
+                    place.data = _where(held[-1])[1]
         return held
 
 
@@ -120,15 +130,15 @@ class _Results(_Places):
         super().__init__(values)
         self._large = {i: _Recycled(value) for i, value in enumerate(values)
                        if self._kept[i] is None}
+        self._new = {}
 
     def renew(self):
         """New arrays for what is large."""
-        new = {}
         for i, memory in self._large.items():
-            new[i], self._places[i].data = memory.array()
-        return new
+            self._new[i], self._places[i].data = memory.array()
 
-    def take(self, new):
+    def take(self):
+        new, self._new = self._new, {}
         return [new[i] if kept is None else kept.copy() for i, kept in enumerate(self._kept)]
 
 
@@ -166,16 +176,11 @@ def as_array(leaf, value, where):
         leaf = np.asarray(leaf, value.dtype)
     array = np.asarray(leaf)
     if array.dtype != value.dtype:
-        _refuse(array, value, where)
+        refuse(array, value, where)
     return array
 
 
-def check_shape(array, value, where):
-    if array.shape != value.shape:
-        _refuse(array, value, where)
-
-
-def _refuse(array, value, where):
+def refuse(array, value, where):
     raise ValueError(f"{where}: {value.name}: {abi.type_text(array.shape, array.dtype)} in place of "
                      f"{value}")
 
@@ -197,8 +202,24 @@ def _room(size):
     return memory[start:start + size]
 
 
-def _address(array):
-    try:  # a third of the time, for what may be written and has a type that Python knows
-        return ctypes.addressof(ctypes.c_char.from_buffer(array))
-    except (TypeError, ValueError):
-        return array.ctypes.data
+class _ArrayInterface(ctypes.Structure):
+    """NumPy's __array_struct__, which tells where an array lies in a third of the time that its
+    other ways take."""
+
+    _fields_ = [("two", ctypes.c_int), ("rank", ctypes.c_int), ("kind", ctypes.c_char),
+                ("item_bytes", ctypes.c_int), ("flags", ctypes.c_int),
+                ("shape", ctypes.c_void_p), ("strides", ctypes.c_void_p),
+                ("data", ctypes.c_void_p), ("description", ctypes.py_object)]
+
+
+_DENSE = 0x101  # C contiguous, aligned
+_interface = _ArrayInterface.from_address
+_pointer = ctypes.PYFUNCTYPE(ctypes.c_void_p, ctypes.py_object, ctypes.c_char_p)(
+    ("PyCapsule_GetPointer", ctypes.pythonapi))
+
+
+def _where(array):
+    """An array's flags and its address."""
+    capsule = array.__array_struct__
+    interface = _interface(_pointer(capsule, None))
+    return interface.flags, interface.data

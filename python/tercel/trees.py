@@ -31,59 +31,89 @@ def build(tree, leaves):
     return children if "list" in tree else tuple(children)
 
 
-def flatten(tree, value, path):
-    """(number, leaf) for each leaf of a value that must be nested like this. Errors name the path:
-    what it is of, an argument or a global, keys."""
-    leaves = []
-    _collect(tree, value, path, leaves)
-    return leaves
+class Reader:
+    """Takes values apart that must be nested like a tree; errors name the path, first what it is of,
+    an argument or a global."""
+
+    def __init__(self, tree, *path):
+        self._read = _reader(tree)
+        self._path = path
+
+    def __call__(self, value, leaves):
+        """leaves[number] = leaf, for each leaf of the value."""
+        try:
+            self._read(value, leaves)
+        except _Mismatch as mismatch:
+            program, *keys = (*self._path, *reversed(mismatch.keys))
+            raise TypeError(f"{program}: {'.'.join(map(str, keys))}: {mismatch}") from None
 
 
-def _collect(tree, value, path, leaves):
+class _Mismatch(Exception):
+    def __init__(self, value, wanted):
+        super().__init__(f"a {type(value).__name__} in place of {wanted}")
+        self.keys = []  # to the part that does not match, the last one first
+
+
+def _reader(tree):
+    """A function of a value and of where its leaves go."""
     if isinstance(tree, int):
-        leaves.append((tree, value))
+        def read(value, leaves):
+            leaves[tree] = value
     elif tree is None:
-        if value is not None:
-            raise TypeError(f"{_place(path)}: a {type(value).__name__} in place of None")
+        def read(value, leaves):
+            if value is not None:
+                raise _Mismatch(value, "None")
     else:
-        for key, child, part in _children(tree, value, path):
-            _collect(child, part, (*path, key), leaves)
+        keys, children, parts = _children(tree)
+        readers = [_reader(child) for child in children]
+
+        def read(value, leaves):
+            for key, child, part in zip(keys, readers, parts(value)):
+                try:
+                    child(part, leaves)
+                except _Mismatch as mismatch:
+                    mismatch.keys.append(key)
+                    raise
+    return read
+
+
+def _children(tree):
+    """The keys, the trees, and a function that gives a value's parts."""
+    for kind, sequence in _SEQUENCES.items():
+        if kind in tree:
+            children = tree[kind]
+            return range(len(children)), children, _sequence_parts(sequence, len(children))
+    kind = "dict" if "dict" in tree else "fields"
+    keys, children = zip(*tree[kind]) if tree[kind] else ((), ())
+    return keys, children, _mapping_parts(kind, keys)
+
+
+def _sequence_parts(sequence, length):
+    def parts(value):
+        if isinstance(value, sequence) and len(value) == length:
+            return value
+        raise _Mismatch(value, f"a {sequence.__name__} of {length}")
+    return parts
+
+
+def _mapping_parts(kind, keys):
+    known = set(keys)
+
+    def parts(value):
+        """The children in the order of the keys."""
+        if type(value) is dict or isinstance(value, collections.abc.Mapping):
+            if value.keys() == known:
+                return [value[key] for key in keys]
+        elif kind == "fields":
+            if isinstance(value, tuple) and len(value) == len(keys):
+                return value
+            if all(isinstance(key, str) and hasattr(value, key) for key in keys):
+                return [getattr(value, key) for key in keys]
+        raise _Mismatch(value, f"a {'dict' if kind == 'dict' else 'tree'} of "
+                               f"{', '.join(map(str, keys))}")
+    return parts
 
 
 @functools.cache
 def _record(name, fields):
     return collections.namedtuple(name, fields, rename=True)
-
-
-def _place(path):
-    return f"{path[0]}: {'.'.join(map(str, path[1:]))}"
-
-
-def _children(tree, value, path):
-    """The keys, the trees and the parts of a value."""
-    for kind in ("list", "tuple"):
-        if kind in tree:
-            if isinstance(value, _SEQUENCES[kind]) and len(value) == len(tree[kind]):
-                return zip(range(len(value)), tree[kind], value)
-            raise TypeError(f"{_place(path)}: a {type(value).__name__} in place of a {kind} of "
-                            f"{len(tree[kind])}")
-    kind = "dict" if "dict" in tree else "fields"
-    keys = [key for key, _ in tree[kind]]
-    parts = _parts(kind, keys, value)
-    if parts is not None:
-        return zip(keys, [child for _, child in tree[kind]], parts)
-    raise TypeError(f"{_place(path)}: a {type(value).__name__} in place of a "
-                    f"{'dict' if kind == 'dict' else 'tree'} of {', '.join(map(str, keys))}")
-
-
-def _parts(kind, keys, value):
-    """The children of a value, in the order of the keys; None where it is something else."""
-    if isinstance(value, collections.abc.Mapping):
-        same = len(value) == len(keys) and all(key in value for key in keys)
-        return [value[key] for key in keys] if same else None
-    if kind == "fields":
-        if isinstance(value, tuple) and len(value) == len(keys):
-            return value
-        if all(isinstance(key, str) and hasattr(value, key) for key in keys):
-            return [getattr(value, key) for key in keys]
-    return None
