@@ -127,7 +127,8 @@ kernel::Machine machineOf(const codegen::Target& target) {
   kernel::Machine machine;
   machine.vector_bytes = target.vector_bytes;
   machine.vector_registers = target.vector_registers;
-  machine.has_bf16_dot = target.has_avx512_bf16;
+  machine.has_pair_dot = target.has_pair_dot;
+  machine.has_byte_dot = target.byte_dot_bytes >= target.vector_bytes;
   machine.l2_bytes = target.l2_bytes;
   return machine;
 }

@@ -1,5 +1,6 @@
 // Every pure instruction, for each scalar and several lane counts, on each target.
 #include <bit>
+#include <numeric>
 #include <random>
 
 #include "machine_code.h"
@@ -44,8 +45,9 @@ uint64_t interesting(Scalar s, std::mt19937_64& random) {
   int width = kernel::bitWidth(s);
   uint64_t mask = width == 64 ? ~uint64_t{0} : (uint64_t{1} << width) - 1;
   if (!kernel::isFloat(s)) {
-    static const uint64_t kEdges[] = {0, 1, ~uint64_t{0}, 2};
-    if (random() % 4 == 0) bits = kEdges[random() % 4];
+    static const uint64_t kEdges[] = {0, 1, ~uint64_t{0}, 2, 0x8000800080008000,
+                                      0x8080808080808080, 0x7f7f7f7f7f7f7f7f};
+    if (random() % 4 == 0) bits = kEdges[random() % std::size(kEdges)];
     if (random() % 8 == 0) bits = (uint64_t{1} << (width - 1)) - random() % 2;
     return bits & mask;
   }
@@ -197,6 +199,33 @@ TEST(Pure, IntegerArithmetic) {
   for (Opcode op : {Opcode::and_, Opcode::or_, Opcode::xor_})
     cases.push_back({op, Scalar::i1, Scalar::i1});
   run(cases);
+}
+
+TEST(Pure, DotsOfParts) {
+  run({{Opcode::dot_s16, Scalar::i32, Scalar::i32}, {Opcode::dot_u8s8, Scalar::i32, Scalar::i32}});
+}
+
+// The first part of an integer is its lowest.
+TEST(Pure, IntegersAreJoinedAndParted) {
+  Kernel kernel{.name = "bitcast"};
+  Builder build(kernel);
+  auto bytes = build.addParam(Scalar::i8, true);
+  auto words = build.addParam(Scalar::i32, false), halves = build.addParam(Scalar::i16, false);
+  V joined = build.bitcast(build.load(bytes, build.index(0), 16), {Scalar::i32, 4});
+  build.store(words, build.index(0), joined);
+  V one = build.extract(joined, 1);
+  build.store(halves, build.index(0), build.bitcast(one, {Scalar::i16, 2}));
+  std::vector<uint8_t> in(16);
+  std::iota(in.begin(), in.end(), uint8_t{0x81});
+  for (const Target& target : testTargets()) {
+    MachineCode code = compile(kernel, target);
+    if (!code.entry || !runsHere(target)) continue;
+    std::vector<uint32_t> out(4);
+    std::vector<uint16_t> parts(2);
+    code({in.data(), out.data(), parts.data()});
+    EXPECT_EQ(out, (std::vector<uint32_t>{0x84838281, 0x88878685, 0x8c8b8a89, 0x908f8e8d}));
+    EXPECT_EQ(parts, (std::vector<uint16_t>{0x8685, 0x8887}));
+  }
 }
 
 TEST(Pure, IntegerComparison) {

@@ -103,6 +103,17 @@ uint64_t integerOp(Opcode op, Scalar s, uint64_t a, uint64_t b) {
   return 0;
 }
 
+// c + the products of the parts of so many bits; a's are signed or not, b's are.
+uint64_t dotOfParts(uint64_t a, uint64_t b, uint64_t c, int width, bool is_signed) {
+  Scalar part = width == 16 ? Scalar::i16 : Scalar::i8;
+  for (int shift = 0; shift < 32; shift += width) {
+    uint64_t x = a >> shift & maskOf(part);
+    int64_t left = is_signed ? signedOf(x, part) : static_cast<int64_t>(x);
+    c += static_cast<uint64_t>(left * signedOf(b >> shift & maskOf(part), part));
+  }
+  return c;
+}
+
 template <class F>
 F floatOp(Opcode op, F a, F b, F c) {
   switch (op) {
@@ -165,6 +176,8 @@ uint64_t reference(Opcode op, int64_t imm, Scalar from, Scalar to,
   if (from == Scalar::f64)
     return std::bit_cast<uint64_t>(floatOp(op, std::bit_cast<double>(a), std::bit_cast<double>(b),
                                            std::bit_cast<double>(c)));
+  if (op == Opcode::dot_s16) return dotOfParts(a, b, c, 16, true) & maskOf(to);
+  if (op == Opcode::dot_u8s8) return dotOfParts(a, b, c, 8, false) & maskOf(to);
   return integerOp(op, from, a, b) & maskOf(to);
 }
 

@@ -58,6 +58,8 @@ TEST(Verifier, Conversions) {
   EXPECT_EQ(problemOf("%2 = fpext %h : bf16x8"), "no conversion from f16 to bf16");
   EXPECT_EQ(problemOf("%2 = sitofp %i : bf16x8"), "no conversion from i32 to bf16");
   EXPECT_EQ(problemOf("%2 = fptosi %h : i32x8"), "no conversion from f16 to i32");
+  EXPECT_EQ(problemOf("%2 = bitcast %i : i64x4"), "");
+  EXPECT_EQ(problemOf("%2 = bitcast %i : i64x2"), "lanes differ");
   EXPECT_EQ(problemOf("%2 = bitcast %h : i32x8"), "no conversion from f16 to i32");
 }
 

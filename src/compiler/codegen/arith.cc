@@ -84,6 +84,10 @@ llvm::Value* Emitter::emitPure(const Inst& inst) {
       return ir_.CreateIntrinsic(intrinsics::ctlz, {type(inst.type)},
                                  {operand(inst, 0), ir_.getFalse()});
     case Opcode::popcnt: return intrinsic(intrinsics::ctpop, {operand(inst, 0)});
+    case Opcode::dot_s16:
+      return emitDotHalves(operand(inst, 0), operand(inst, 1), operand(inst, 2));
+    case Opcode::dot_u8s8:
+      return emitDotBytes(operand(inst, 0), operand(inst, 1), operand(inst, 2));
     case Opcode::icmp: case Opcode::fcmp: return emitCompare(inst);
     case Opcode::fma: return emitFma(inst);
     case Opcode::fmuladd:

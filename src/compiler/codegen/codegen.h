@@ -24,8 +24,9 @@ struct Target {
   bool has_fma = false;
   bool has_avx2 = false;
   bool has_avx512 = false;  // F, BW, DQ and VL
-  bool has_avx512_bf16 = false;
   bool has_avx512_fp16 = false;
+  bool has_pair_dot = false;    // multiplies and adds pairs of s16 in every vector
+  int byte_dot_bytes = 0;       // the widest vector in which it does so with four u8 and s8
   int64_t l2_bytes = 1 << 20;  // of one core
 
   static const Target& host();

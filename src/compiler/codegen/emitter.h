@@ -61,6 +61,11 @@ class Emitter {
   Value* emitCompare(const Inst& inst);
   Value* intrinsic(llvm::Intrinsic::ID id, std::initializer_list<Value*> operands);
 
+  // dot.cc
+  Value* emitDotHalves(Value* a, Value* b, Value* c);
+  Value* emitDotBytes(Value* a, Value* b, Value* c);
+  Value* emitDotOfParts(Value* a, Value* b, Value* c, unsigned width, bool is_signed);
+
   // fma.cc
   Value* emitFma(const Inst& inst);
   Value* emitFloatFma(Value* a, Value* b, Value* c);

@@ -18,8 +18,10 @@ void readX86Features(Target& target, Has has) {
   target.has_avx2 = has("avx2");
   // BW implies F, and LLVM's list of a level leaves out what is implied.
   target.has_avx512 = has("avx512bw") && has("avx512dq") && has("avx512vl");
-  target.has_avx512_bf16 = target.has_avx512 && has("avx512bf16");
   target.has_avx512_fp16 = target.has_avx512 && has("avx512fp16");
+  target.has_pair_dot = true;
+  bool has_avx512_vnni = target.has_avx512 && has("avx512vnni");
+  target.byte_dot_bytes = has_avx512_vnni ? 64 : has("avxvnni") ? 32 : 0;
   target.vector_bytes = target.has_avx512 ? 64 : target.has_avx2 ? 32 : 16;
   target.vector_registers = target.has_avx512 ? 32 : 16;
 }

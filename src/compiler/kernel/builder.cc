@@ -269,6 +269,10 @@ V Builder::cast(Opcode op, V a, Scalar to) {
   return pure(op, type(a).with(to), {a});
 }
 
+V Builder::bitcast(V a, Type to) {
+  return type(a) == to ? a : pure(Opcode::bitcast, to, {a});
+}
+
 V Builder::select(V condition, V a, V b) {
   int lanes = std::max({type(condition).lanes, type(a).lanes, type(b).lanes});
   uint64_t bits;

@@ -47,10 +47,12 @@ class Builder {
 
   V unary(Opcode op, V a) { return pure(op, type(a), {a}); }
   V binary(Opcode op, V a, V b);  // a scalar operand beside a vector one is splat
+  V ternary(Opcode op, V a, V b, V c);
   V fma(V a, V b, V c);
   V fmuladd(V a, V b, V c);
   V compare(Opcode op, Predicate predicate, V a, V b);
   V cast(Opcode op, V a, Scalar to);
+  V bitcast(V a, Type to);  // between integers, of any lanes
   V select(V condition, V a, V b);
   V any(V mask);
 
@@ -90,7 +92,6 @@ class Builder {
   void ifThen(V condition, const std::function<void()>& body);
 
   V pure(Opcode op, Type type, std::initializer_list<V> operands, int64_t imm = 0);
-  V ternary(Opcode op, V a, V b, V c);
 
  private:
   bool staysInScratch(BufferId buffer, V index, int lanes, int64_t offset) const;

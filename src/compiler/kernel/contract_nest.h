@@ -65,6 +65,9 @@ class ContractNest {
   std::pair<Groups, V> onLine(const Axis& axis, const Groups& groups, V number, int64_t per_line);
   int64_t strideOf(size_t operand, size_t group) const;
   int64_t extent(size_t group) const { return group == kNone ? 1 : plan_.groupExtent(group); }
+  // Steps of the sum along a group, and those of them that take a whole word.
+  int64_t steps(size_t group) const;
+  int64_t wholeSteps(size_t group) const;
   size_t innerSum() const { return k_groups_.empty() ? kNone : k_groups_.back(); }
   std::vector<size_t> outerSums() const;
   // What of the sum is added at once.
@@ -80,13 +83,27 @@ class ContractNest {
   void packLine(Emitter& e, const Groups& groups, V column, V to);
   void packTurned(const Groups& groups, V column, V base);
   V inMemory(V in_panel);
-  void turnSquare(Emitter& e, const Groups& groups, V column, V k, V to);
+  void turnSquare(const Groups& groups, V column, V k, V to);
   void packM(const Groups& groups, V row);
   void packAcross(const Groups& groups, V row);
   using GroupBody = std::function<void(const Groups&, const Index&)>;
+  void overWhole(size_t group, int64_t at_once, const std::function<void(V)>& body);
+  void overCut(size_t group, const std::function<void(V)>& body);
   void overGroups(Emitter& e, const std::vector<size_t>& list, size_t at, Groups groups,
                   Index linear, const GroupBody& body);
   Groups with(Groups groups, size_t group, const Index& index) const;
+
+  // contract_words.cc
+  int64_t possibleParts() const;
+  DType operandType(const Axis& axis) const { return m_.shape(op_.operand(axis.operand)).dtype; }
+  bool hasUnsignedParts(const Axis& axis) const;
+  bool isBiased() const;
+  V wordAt(Emitter& e, size_t operand, const Groups& groups);
+  V wordsAlong(size_t operand, const Groups& groups, V step, int lanes);
+  V biased(size_t operand, V word);
+  V addProducts(V m, V n, V sum);
+  void packWordsM(const Groups& groups, V row);
+  void addUpBias(V first, V last);
 
   // contract_tile.cc
   struct Tile {
@@ -123,6 +140,7 @@ class ContractNest {
   // Elements of the operands.
   Emitter emitter(int lanes);
   V operandAt(Emitter& e, size_t operand, const Groups& groups);
+  V operandAs(DType type, Emitter& e, size_t operand, const Groups& groups);
   Index rowIndex(V row);
   Index columnIndex(V column, int v);
   int64_t columnOffset(int v) const;  // of a vector in its panel
@@ -147,13 +165,13 @@ class ContractNest {
   Axis rows_, columns_;
   std::vector<size_t> k_groups_, task_groups_;
   Dims task_extents_;
-  int64_t k_ = 1;
+  int64_t k_ = 1;  // steps
   ContractTiling tiling_;
   Scalar sum_;
   bool staged_ = false;  // sums go through memory to a loop of the epilogue
   V block_first_, block_last_;  // of the outermost dimension of the sum
   int64_t m_pitch_ = 0;  // of a packed row, or of a tile where packed across
-  BufferId n_scratch_ = 0, m_scratch_ = 0, tile_scratch_ = 0;
+  BufferId n_scratch_ = 0, m_scratch_ = 0, tile_scratch_ = 0, bias_scratch_ = 0;
 };
 
 }  // namespace tercel::kernel

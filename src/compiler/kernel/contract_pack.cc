@@ -15,14 +15,15 @@ ContractNest::Groups ContractNest::with(Groups groups, size_t group, const Index
 void ContractNest::overGroups(Emitter& e, const std::vector<size_t>& list, size_t at,
                               Groups groups, Index linear, const GroupBody& body) {
   if (at == list.size()) return body(groups, linear);
-  int64_t count = extent(list[at]);
-  auto [first, last] = rangeOf(list[at]);
-  b_.forLoop(first, last, 1, [&](V i) {
+  auto each = [&](V i, const Index& step) {
     e.scope([&] {
-      Index k = space_.add(space_.scale(linear, count), inBlock(list[at], i));
-      overGroups(e, list, at + 1, with(groups, list[at], space_.loop(i, count)), k, body);
+      Index k = space_.add(space_.scale(linear, steps(list[at])), inBlock(list[at], i));
+      overGroups(e, list, at + 1, with(groups, list[at], step), k, body);
     });
-  });
+  };
+  int64_t whole = wholeSteps(list[at]);
+  overWhole(list[at], 1, [&](V i) { each(i, space_.loop(i, whole)); });
+  overCut(list[at], [&](V i) { each(i, Index(whole)); });
 }
 
 // [panel][k][panel's columns] of the n side, lanes past the end as zeros.
@@ -57,7 +58,7 @@ void ContractNest::packN(const Groups& groups, V first, V last) {
 void ContractNest::packLine(Emitter& e, const Groups& groups, V column, V to) {
   for (int v = 0; v < tiling_.vectors; ++v)
     e.guarded(columnGuard(), [&] {
-      V x = operandAt(e, columns_.operand, with(groups, columns_.group, columnIndex(column, v)));
+      V x = wordAt(e, columns_.operand, with(groups, columns_.group, columnIndex(column, v)));
       b_.store(n_scratch_, to, b_.widen(x, tiling_.lanes), v * tiling_.lanes);
     });
 }
@@ -65,19 +66,23 @@ void ContractNest::packLine(Emitter& e, const Groups& groups, V column, V to) {
 // The n side lies along k: squares of it are turned in registers, the last one of a line moved
 // back.
 void ContractNest::packTurned(const Groups& groups, V column, V base) {
-  int64_t side = tiling_.square, inner = extent(innerSum());
-  auto [begin, end] = rangeOf(innerSum());
-  Emitter e = emitter(tiling_.square);
+  int64_t side = tiling_.square, whole = wholeSteps(innerSum());
+  V begin = rangeOf(innerSum()).first;
+  Emitter e = emitter(tiling_.lanes);
   overGroups(e, outerSums(), 0, groups, Index(0), [&](const Groups& at, const Index& k0) {
-    V line = space_.emitScalar(space_.scale(k0, inner));
+    V line = space_.emitScalar(space_.scale(k0, steps(innerSum())));
+    auto inScratch = [&](V k) {
+      return b_.iadd(base, b_.imul(b_.iadd(line, b_.isub(k, begin)), b_.index(tiling_.panel())));
+    };
     b_.forLoop(b_.index(0), b_.index(tiling_.panel()), side, [&](V in_panel) {
       V first = b_.iadd(column, inMemory(in_panel));
-      b_.forLoop(begin, end, side, [&](V i) {
-        V k = inner % side ? b_.binary(Opcode::smin, i, b_.index(inner - side)) : i;
-        V to = b_.iadd(b_.iadd(base, in_panel),
-                       b_.imul(b_.iadd(line, b_.isub(k, begin)), b_.index(tiling_.panel())));
-        e.scope([&] { turnSquare(e, at, first, k, to); });
+      overWhole(innerSum(), side, [&](V i) {
+        V k = whole % side ? b_.binary(Opcode::smin, i, b_.index(whole - side)) : i;
+        turnSquare(at, first, k, b_.iadd(inScratch(k), in_panel));
       });
+    });
+    overCut(innerSum(), [&](V k) {
+      e.scope([&] { packLine(e, with(at, innerSum(), Index(whole)), column, inScratch(k)); });
     });
   });
 }
@@ -90,17 +95,15 @@ V ContractNest::inMemory(V in_panel) {
   return b_.iadd(moved, b_.isub(in_panel, vector));
 }
 
-void ContractNest::turnSquare(Emitter& e, const Groups& groups, V column, V k, V to) {
+void ContractNest::turnSquare(const Groups& groups, V column, V k, V to) {
   int64_t side = tiling_.square;
-  Index along = space_.loop(k, extent(innerSum()), true);
   std::vector<V> lines;
   for (int64_t c = 0; c < side; ++c) {
     V at = b_.iadd(column, b_.index(c));
     if (columns_.extent < tiling_.lanes)  // those past the end are never stored
       at = b_.binary(Opcode::smin, at, b_.index(columns_.extent - 1));
     Groups here = with(groups, columns_.group, space_.loop(at, columns_.extent));
-    here = with(here, innerSum(), along);
-    lines.push_back(b_.widen(operandAt(e, columns_.operand, here), tiling_.square));
+    lines.push_back(wordsAlong(columns_.operand, here, k, tiling_.square));
   }
   transposeTile(b_, lines);
   for (int64_t r = 0; r < side; ++r)
@@ -149,7 +152,7 @@ void ContractNest::packAcross(const Groups& groups, V row) {
     Index first = space_.loop(row, rows_.extent - together + lanes, true);
     for (int64_t tile = 0; tile < tiling_.together; ++tile) {
       Groups here = with(at, rows_.group, space_.add(first, Index(tile * lanes)));
-      V x = operandAt(e, rows_.operand, here);
+      V x = wordAt(e, rows_.operand, here);
       b_.store(m_scratch_, line, b_.widen(x, lanes), tile * m_pitch_);
     }
   });

@@ -13,14 +13,18 @@ Emitter ContractNest::emitter(int lanes) {
 
 // The element of an operand at these groups, in the type of the sums.
 V ContractNest::operandAt(Emitter& e, size_t operand, const Groups& groups) {
+  DType sum = m_.shape(op_.result()).dtype;
+  bool is_half = sum == DType::f16 || sum == DType::bf16;
+  return operandAs(is_half ? DType::f32 : sum, e, operand, groups);
+}
+
+V ContractNest::operandAs(DType type, Emitter& e, size_t operand, const Groups& groups) {
   Indices domain = domainIndices(space_, plan_, domain_.size(), groups);
   Indices out(domain.begin(), domain.begin() + static_cast<int64_t>(rank_));
   Indices k(domain.begin() + static_cast<int64_t>(rank_), domain.end());
-  DType from = m_.shape(op_.operand(operand)).dtype, to = m_.shape(op_.result()).dtype;
   Elem x = e.at(op_.operand(operand), operand == 0 ? contraction_.lhs(space_, out, k)
                                                    : contraction_.rhs(space_, out, k));
-  DType wide = to == DType::f16 || to == DType::bf16 ? DType::f32 : to;
-  return elemConvert(b_, x, from, wide).re;
+  return elemConvert(b_, x, m_.shape(op_.operand(operand)).dtype, type).re;
 }
 
 Index ContractNest::rowIndex(V row) {
@@ -58,8 +62,10 @@ ContractNest::Sums ContractNest::sumsOf(const Tile& tile) {
   int64_t columns = tiling_.along_k ? tiling_.panel() : tiling_.vectors;
   int lanes = tiling_.along_k ? sumLanes(low_.machine, byteSize(sum_)) : tiling_.lanes;
   V zero = b_.constant({sum_, static_cast<uint16_t>(lanes)}, 0);
+  V bias = b_.imul(tile.n_slot, b_.index(tiling_.panel()));
   Sums sums;
-  for (int64_t i = 0; i < tiling_.rows * columns; ++i) sums.push_back(zero);
+  for (int64_t i = 0; i < tiling_.rows * columns; ++i)
+    sums.push_back(isBiased() ? b_.load(bias_scratch_, bias, lanes, i % columns * lanes) : zero);
   Emitter e = emitter(lanes);
   sums = overK(e, tile, 0, tile.groups, Index(0), sums);
   return tiling_.along_k ? addedUp(sums) : sums;
@@ -135,7 +141,10 @@ ContractNest::Sums ContractNest::step(Emitter& e, const Tile& tile, const Groups
   Sums next;
   for (int64_t i = 0; i < tiling_.rows; ++i) {
     V a = mScalar(e, tile, groups, k, i);
-    for (V v : vectors) next.push_back(multiplyAdd(e, a, v, sums[next.size()]));
+    for (V v : vectors) {
+      V sum = sums[next.size()];
+      next.push_back(tiling_.parts > 1 ? addProducts(a, v, sum) : multiplyAdd(e, a, v, sum));
+    }
   }
   return next;
 }
@@ -201,7 +210,10 @@ void ContractNest::storeKept(const Tile& tile) {
 void ContractNest::storeVector(Emitter& e, const Tile& tile, const Index& row, int v, V sum) {
   Groups at = with(tile.groups, rows_.group, row);
   at = with(at, columns_.group, columnIndex(tile.column, v));
-  e.bindElem(op_.result(), {roundTo(b_, sum, m_.shape(op_.result()).dtype), {}});
+  DType dtype = m_.shape(op_.result()).dtype;
+  V result = tiling_.parts > 1 ? b_.cast(Opcode::itrunc, sum, computedScalar(dtype))
+                               : roundTo(b_, sum, dtype);
+  e.bindElem(op_.result(), {result, {}});
   e.guarded(columnGuard(), [&] {
     Indices domain = domainIndices(space_, plan_, domain_.size(), at);
     Indices out(domain.begin(), domain.begin() + static_cast<int64_t>(rank_));

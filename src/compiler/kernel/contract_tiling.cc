@@ -34,8 +34,10 @@ double stepCost(const ContractSizes& s, int lanes, int64_t rows, int64_t vectors
 }
 
 // The m side lies along its rows, far from one k to the next, and is read several times.
-bool suitsAcross(const ContractSizes& s, const Machine& machine) {
+bool suitsAcross(const ContractSizes& s, const Machine& machine, const ContractTiling& t) {
   const ContractSide& m = s.m_side;
+  if (t.parts > 1)
+    return m.own_stride == 1 && m.unit == 1 && m.sum_stride != 1 && s.m >= kAcrossRows;
   bool far = m.own_stride == 1 && m.unit == 1 && std::abs(m.sum_stride) * m.bytes >= 256;
   return far && s.m >= kAcrossRows && s.k >= 16 && s.n >= 4 * sumLanes(machine, s.sum_bytes);
 }
@@ -57,6 +59,20 @@ void chooseTile(const ContractSizes& s, const Machine& machine, ContractTiling& 
       t.rows = rows;
       t.vectors = vectors;
     }
+}
+
+// Packing words pays where they are read several times.
+bool suitsWords(const ContractSizes& s) {
+  return s.parts > 1 && s.rows() >= 4 && s.columns() >= 8 && 2 * s.inner_k >= s.parts;
+}
+
+ContractSizes inWords(ContractSizes s) {
+  int64_t steps = ceilDiv(s.inner_k, s.parts), outer_sums = s.k / s.inner_k;
+  if (s.outer_k == s.k) s.outer_k = steps;
+  s.k = outer_sums * steps;
+  s.inner_k = steps;
+  s.sum_bytes = 4;
+  return s;
 }
 
 // Few columns, or few rows of what would have to be turned: whole vectors are found only along k.
@@ -90,12 +106,13 @@ void choosePacking(const ContractSizes& s, ContractTiling& t) {
   int64_t tiles = m.lines * ceilDiv(s.m, t.rows), panels = n.lines * ceilDiv(s.n, t.panel());
   bool contiguous = std::abs(n.own_stride) <= 1;
   bool worth = tiles >= kWorthPacking && ((isFar(n) && s.k >= 32) || n.converts);
-  t.pack_n = !contiguous || worth || n.unit != 1;
+  t.pack_n = !contiguous || worth || n.unit != 1 || t.parts > 1;
+  int64_t whole = t.parts > 1 ? s.inner_k - 1 : s.inner_k;  // the last word may not be
   // Larger squares take fewer shuffles, but far longer to compile.
-  bool turned = t.pack_n && !contiguous && n.sum_stride == 1 && s.inner_k >= 4;
-  t.square = !turned ? 0 : t.lanes >= 8 && s.inner_k >= 8 ? 8 : t.lanes >= 4 ? 4 : 0;
+  bool turned = t.pack_n && !contiguous && n.sum_stride == 1 && whole >= 4;
+  t.square = !turned ? 0 : t.lanes >= 8 && whole >= 8 ? 8 : t.lanes >= 4 ? 4 : 0;
   bool m_far = std::abs(m.sum_stride) * m.bytes >= 256 && s.k >= 16 && m.own_stride != 1;
-  t.pack_m = t.across || (panels >= 2 && (m.converts || m_far));
+  t.pack_m = t.across || t.parts > 1 || (panels >= 2 && (m.converts || m_far));
 }
 
 // Long sums are cut so that what is packed and read again stays in the L1 cache, and so that lines
@@ -113,7 +130,7 @@ void chooseBlock(const ContractSizes& s, ContractTiling& t) {
   if (inside > 1) return;
   // Vectors end where blocks do, and the last block has one at least.
   t.block = ceilDiv(t.block, kWhole) * kWhole;
-  while (s.k % t.block != 0 && s.k % t.block < kWhole) t.block += kWhole;
+  while (s.k % t.block != 0 && s.k % t.block <= kWhole) t.block += kWhole;
 }
 
 // Cycles of the whole product, apart from packing.
@@ -200,12 +217,16 @@ int sumLanes(const Machine& machine, int64_t sum_bytes) {
   return machine.vector_bytes / static_cast<int>(std::max<int64_t>(4, sum_bytes));
 }
 
-ContractTiling chooseTiling(const ContractSizes& sizes, const Machine& machine) {
+ContractTiling chooseTiling(ContractSizes sizes, const Machine& machine) {
   ContractTiling tiling;
   if (suitsAlong(sizes, machine)) {
     chooseAlong(sizes, machine, tiling);
   } else {
-    tiling.across = suitsAcross(sizes, machine);
+    if (suitsWords(sizes)) {
+      tiling.parts = sizes.parts;
+      sizes = inWords(sizes);
+    }
+    tiling.across = suitsAcross(sizes, machine, tiling);
     chooseTile(sizes, machine, tiling);
     choosePacking(sizes, tiling);
   }

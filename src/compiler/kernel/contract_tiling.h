@@ -23,6 +23,7 @@ struct ContractSizes {
   int64_t inner_k = 1, outer_k = 1;  // innermost and outermost dimension of the sum
   int64_t batches = 1;
   int64_t sum_bytes = 4;
+  int64_t parts = 1;  // products along the sum that a lane can add up at once
   ContractSide m_side, n_side;
 
   int64_t rows() const { return m_side.lines * m; }
@@ -38,6 +39,9 @@ struct ContractTiling {
   int64_t rows = 1;
   bool along_k = false;  // vectors lie along the sum instead; one for each row and column
   bool pack_m = false, pack_n = false;
+  // So many neighbours along the sum are packed in one lane of 32 bits. Steps of the sum are these
+  // words; the last one may lack some.
+  int64_t parts = 1;
   bool across = false;  // m side packed as [k][row] instead of [row][k],
   int64_t together = 1;  // so many tiles at once
   int square = 0;       // n side packed by turning squares of so many elements a side
@@ -55,6 +59,6 @@ struct ContractTiling {
 // Lanes of a vector that holds sums of this size.
 int sumLanes(const Machine& machine, int64_t sum_bytes);
 
-ContractTiling chooseTiling(const ContractSizes& sizes, const Machine& machine);
+ContractTiling chooseTiling(ContractSizes sizes, const Machine& machine);
 
 }  // namespace tercel::kernel

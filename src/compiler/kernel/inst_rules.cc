@@ -44,6 +44,8 @@ class Rules {
     if (op_ == Opcode::icmp) return checkComparison(Predicate::eq, Predicate::uge);
     bool bitwise = op_ == Opcode::and_ || op_ == Opcode::or_ || op_ == Opcode::xor_;
     if (result_.scalar == Scalar::i1 && !bitwise) return "arithmetic on i1";
+    bool is_dot = op_ == Opcode::dot_s16 || op_ == Opcode::dot_u8s8;
+    if (is_dot && result_.scalar != Scalar::i32) return "i32 wanted";
     return allAre(result_);
   }
 
@@ -59,9 +61,12 @@ class Rules {
 
   std::string checkConversion() const {
     Scalar from = operand(0).scalar, to = result_.scalar;
-    if (operand(0).lanes != result_.lanes) return "lanes differ";
     int change = bitWidth(to) - bitWidth(from);
     bool integers = !isFloat(from) && !isFloat(to), floats = isFloat(from) && isFloat(to);
+    if (operand(0).lanes != result_.lanes) {
+      bool same_bits = operand(0).lanes * bitWidth(from) == result_.lanes * bitWidth(to);
+      return op_ == Opcode::bitcast && integers && same_bits ? "" : "lanes differ";
+    }
     auto number = [](Scalar s) { return s == Scalar::f32 || s == Scalar::f64; };
     bool right = false;
     switch (op_) {

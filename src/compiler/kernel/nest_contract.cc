@@ -26,6 +26,10 @@ bool ContractNest::suits() {
   plan_ = planLoops(low_, domain_, [&](Emitter& e, const Indices& i) { probeAll(e, i); }, classes);
   if (!classify()) return false;
   tiling_ = chooseTiling(sizes(), low_.machine);
+  if (tiling_.parts > 1) {
+    sum_ = Scalar::i32;
+    k_ = k_ / extent(innerSum()) * steps(innerSum());
+  }
   bool contiguous = tiling_.along_k || std::abs(strideOf(columns_.operand, columns_.group)) <= 1;
   int64_t rows = rows_.lines() * rows_.extent;
   bool packed_once = rows < 4 && rows <= tiling_.rows;
@@ -178,6 +182,7 @@ ContractSizes ContractNest::sizes() const {
           .outer_k = k_groups_.empty() ? 1 : extent(k_groups_.front()),
           .batches = elementCount(task_extents_),
           .sum_bytes = byteSize(sum_),
+          .parts = possibleParts(),
           .m_side = side(rows_),
           .n_side = side(columns_)};
 }
@@ -196,17 +201,17 @@ std::vector<size_t> ContractNest::outerSums() const {
 
 int64_t ContractNest::blockOf(size_t group) const {
   bool is_cut = tiling_.block > 0 && group == k_groups_.front();
-  return is_cut ? tiling_.block : extent(group);
+  return is_cut ? tiling_.block : steps(group);
 }
 
 int64_t ContractNest::blockSize() const {
-  return k_groups_.empty() ? 1 : k_ / extent(k_groups_.front()) * blockOf(k_groups_.front());
+  return k_groups_.empty() ? 1 : k_ / steps(k_groups_.front()) * blockOf(k_groups_.front());
 }
 
 // What the block has of a dimension of the sum.
 std::pair<V, V> ContractNest::rangeOf(size_t group) {
   if (tiling_.block > 0 && group == k_groups_.front()) return {block_first_, block_last_};
-  return {b_.index(0), b_.index(extent(group))};
+  return {b_.index(0), b_.index(steps(group))};
 }
 
 // Steps of the sum in the block.
@@ -216,7 +221,7 @@ V ContractNest::stepsInBlock() {
 }
 
 Index ContractNest::inBlock(size_t group, V i) {
-  if (tiling_.block == 0 || group != k_groups_.front()) return space_.loop(i, extent(group));
+  if (tiling_.block == 0 || group != k_groups_.front()) return space_.loop(i, steps(group));
   return space_.loop(b_.isub(i, block_first_), tiling_.block);
 }
 
@@ -231,6 +236,7 @@ void ContractNest::addScratch() {
   const ContractTiling& t = tiling_;
   int64_t k = blockSize();
   if (t.pack_n) n_scratch_ = b_.addScratch(sum_, t.panels * k * t.panel());
+  if (isBiased()) bias_scratch_ = b_.addScratch(sum_, t.panels * t.panel());
   if (t.across) {
     m_pitch_ = k * t.rows;
     m_scratch_ = b_.addScratch(sum_, t.together * m_pitch_);
@@ -295,6 +301,7 @@ void ContractNest::emitTask(V task) {
 void ContractNest::emitShare(const Groups& groups, const Share& share, Part part) {
   const ContractTiling& t = tiling_;
   if (t.pack_n && part != Part::sums) packN(groups, share.panel, share.panel_end);
+  if (isBiased() && part != Part::sums) addUpBias(share.panel, share.panel_end);
   b_.forLoop(share.tile, share.tile_end, t.together,
              [&](V tile) { emitTiles(groups, tile, share, part); });
 }
@@ -304,7 +311,7 @@ void ContractNest::emitBlocks(const Groups& groups, const Share& share) {
   V zero = b_.constant({sum_, static_cast<uint16_t>(t.lanes)}, 0);
   b_.forLoop(b_.index(0), b_.index(t.tiles * t.panels * t.rows * t.panel()), t.lanes,
              [&](V i) { b_.store(tile_scratch_, i, zero); });
-  V whole = b_.index(extent(k_groups_.front()));
+  V whole = b_.index(steps(k_groups_.front()));
   b_.forLoop(b_.index(0), whole, t.block, [&](V first) {
     block_first_ = first;
     block_last_ = b_.binary(Opcode::smin, b_.iadd(first, b_.index(t.block)), whole);
@@ -322,7 +329,7 @@ void ContractNest::emitTiles(const Groups& all, V number, const Share& share, Pa
   bool packs = part != Part::sums;
   if (!tiling_.across) {
     V row = startOf(tile, tiling_.rows / rows_.unit, rows_.extent / rows_.unit);
-    if (tiling_.pack_m && packs) packM(groups, row);
+    if (tiling_.pack_m && packs) tiling_.parts > 1 ? packWordsM(groups, row) : packM(groups, row);
     return emitPanels(groups, row, b_.index(0), sums, share, part);
   }
   V rows = b_.index(tiling_.rows);
