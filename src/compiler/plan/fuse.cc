@@ -7,6 +7,7 @@
 #include "compiler/ir/prefix_scan.h"
 #include "compiler/plan/access_map.h"
 #include "compiler/plan/captures.h"
+#include "compiler/plan/from_memory.h"
 #include "compiler/plan/op_traits.h"
 #include "compiler/plan/read_order.h"
 #include "compiler/plan/region_uses.h"
@@ -67,7 +68,9 @@ class Fusion {
     if (uses_.escapes(p)) return startGroup(p, o.kind == OpKind::reshape_);  // a view
     if (o.kind == OpKind::dynamic_update_slice_) return startGroup(p, false);
     std::vector<UsesIn> uses = usesByGroup(p);
-    if (isDuplicable(m_, o) || (isSpreadOut(m_, o) && uses.size() > 1 && mayCopy(p, uses)))
+    if (isDuplicable(m_, o)) return copyIntoUsers(p, uses);
+    if (uses.size() > 1 && mayCopy(p, uses) &&
+        (isSpreadOut(m_, o) || (followsFromMemory(m_, region_id_, uses_, p) && mayDoAgain(p, uses))))
       return copyIntoUsers(p, uses);
     bool joins = uses.size() == 1 && !groups_[uses[0].group].alone && join(p, uses[0]);
     if (!joins) startGroup(p, false);
@@ -76,6 +79,18 @@ class Fusion {
   bool mayCopy(uint32_t p, const std::vector<UsesIn>& uses) const {
     return std::ranges::all_of(uses, [&](const UsesIn& in) {
       return !groups_[in.group].alone && mayEvaluateInside(p, in);
+    });
+  }
+
+  // Whether it is as cheap in each of them as where it stands. The epilogue of a product goes over
+  // the few elements of a tile at a time.
+  bool mayDoAgain(uint32_t p, const std::vector<UsesIn>& uses) const {
+    return std::ranges::all_of(uses, [&](const UsesIn& in) {
+      const Group& group = groups_[in.group];
+      const AccessMap map = mapIn(p, in);
+      const bool fits = group.weight + opWeight(m_, op(p)) <= kMaxClusterWeight;
+      if (!fits || keptApart(p, in.group) || !map.regular || map.repeats > 1) return false;
+      return !group.has_heavy || (map.isIdentity(group.domain) && readsNumbersBeside(m_, op(p)));
     });
   }
 
@@ -89,6 +104,7 @@ class Fusion {
         needs_memory = true;
       } else {
         addMember(p, in.group, mapIn(p, in));
+        if (!isDuplicable(m_, op(p))) groups_[in.group].weight += opWeight(m_, op(p));
         duplicates_[p].push_back(in.group);
       }
     }

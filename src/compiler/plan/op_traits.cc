@@ -1,5 +1,7 @@
 #include "compiler/plan/op_traits.h"
 
+#include <algorithm>
+
 #include "compiler/ir/prefix_scan.h"
 
 namespace tercel::plan {
@@ -62,19 +64,24 @@ bool isDuplicable(const ir::Module&, const Op& op) {
   }
 }
 
+bool isMuchSmaller(const ir::Module& m, ir::Value v, int64_t elements) {
+  constexpr int64_t kTimes = 8;
+  const Op* from = m.def(v);
+  return from && (from->kind == OpKind::constant_ ||
+                  (from->kind == OpKind::broadcast_in_dim_ &&
+                   m.shape(from->operand(0)).elements() * kTimes <= elements));
+}
+
+bool isCheapOnMany(const ir::Module& m, const Op& op) {
+  constexpr int64_t kMany = 4096;
+  return ir::isElementwise(op.kind) && op.kind != OpKind::map_ && opWeight(m, op) <= 1 &&
+         m.shape(op.result()).elements() >= kMany;
+}
+
 bool isSpreadOut(const ir::Module& m, const Op& op) {
-  constexpr int64_t kLarge = 4096, kTimes = 8;
-  if (!ir::isElementwise(op.kind) || opWeight(m, op) > 1) return false;
-  int64_t elements = m.shape(op.result()).elements();
-  if (elements < kLarge) return false;
-  for (ir::Value v : op.operands) {
-    const Op* from = m.def(v);
-    bool small = from && (from->kind == OpKind::constant_ ||
-                          (from->kind == OpKind::broadcast_in_dim_ &&
-                           m.shape(from->operand(0)).elements() * kTimes <= elements));
-    if (!small) return false;
-  }
-  return true;
+  return isCheapOnMany(m, op) && std::ranges::all_of(op.operands, [&](ir::Value v) {
+    return isMuchSmaller(m, v, m.shape(op.result()).elements());
+  });
 }
 
 double opWeight(const ir::Module& m, const Op& op) {

@@ -10,6 +10,10 @@ bool isFusible(const ir::Module& module, const ir::Op& op);
 bool isDuplicable(const ir::Module& module, const ir::Op& op);
 // Cheap work on arrays that are much smaller than its result: less to make again than to read.
 bool isSpreadOut(const ir::Module& module, const ir::Op& op);
+// Constants, and what is broadcast to at least eight times as many elements.
+bool isMuchSmaller(const ir::Module& module, ir::Value v, int64_t elements);
+// One vector instruction for each of thousands of elements.
+bool isCheapOnMany(const ir::Module& module, const ir::Op& op);
 // A constant that lives in the constant pool.
 bool isMemoryConstant(const ir::Op& op);
 // A sum over a loop at each element: at most one in a cluster, evaluated once for each element.

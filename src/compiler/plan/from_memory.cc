@@ -1,0 +1,82 @@
+#include "compiler/plan/from_memory.h"
+
+#include <algorithm>
+#include <optional>
+
+#include "compiler/plan/op_traits.h"
+
+namespace tercel::plan {
+namespace {
+
+using ir::Op;
+using ir::OpKind;
+
+// One element, or of those along the last dimension all, or one for many of them.
+bool isCheapToRead(const ir::Module& m, ir::Value v) {
+  constexpr int64_t kManyLanes = 32;
+  const Op& from = *m.def(v);
+  if (from.kind == OpKind::constant_ || m.shape(from.operand(0)).elements() == 1) return true;
+  const ir::Ints& kept = from.ints(ir::AttrKey::broadcast_dimensions);
+  const Dims &dims = m.shape(v).dims, &given = m.shape(from.operand(0)).dims;
+  const bool has_last = !kept.empty() && kept.back() == static_cast<int64_t>(dims.size()) - 1 &&
+                        given.back() == dims.back();
+  return has_last || dims.back() >= kManyLanes;
+}
+
+// Of cheap work on one array, with constants and arrays that are much smaller, to one of as many bytes
+// or more: that array.
+std::optional<ir::Value> onlyArray(const ir::Module& m, const Op& op) {
+  if (!isCheapOnMany(m, op)) return std::nullopt;
+  std::optional<ir::Value> array;
+  for (ir::Value v : op.operands) {
+    if (isMuchSmaller(m, v, m.shape(op.result()).elements())) {
+      if (!isCheapToRead(m, v)) return std::nullopt;
+      continue;
+    }
+    if (array && !(*array == v)) return std::nullopt;
+    array = v;
+  }
+  if (!array || m.shape(*array).bytes() > m.shape(op.result()).bytes()) return std::nullopt;
+  return array;
+}
+
+// An argument that no result takes the memory of.
+bool staysAsItIs(const ir::Module& m, ir::RegionId region, ir::Value v) {
+  const ir::Function& main = m.main();
+  if (!(region == main.body)) return false;
+  const size_t argument = m.value(v).index;
+  return argument >= main.args.size() || main.args[argument].aliasing_output < 0;
+}
+
+bool mayUpdate(const Op& op) {
+  return op.kind == OpKind::dynamic_update_slice_ || op.kind == OpKind::scatter_ || hasEffect(op);
+}
+
+}  // namespace
+
+bool followsFromMemory(const ir::Module& m, ir::RegionId region, const RegionUses& uses,
+                       uint32_t position) {
+  constexpr int kFar = 8;
+  auto op = [&](uint32_t p) -> const Op& { return m.op(m.region(region).ops[p]); };
+  for (int steps = 0; steps < kFar; ++steps) {
+    const std::optional<ir::Value> from = onlyArray(m, op(position));
+    if (!from) return false;
+    const std::optional<uint32_t> made = uses.positionOf(*from);
+    if (!made) return staysAsItIs(m, region, *from);
+    const std::vector<uint32_t>& users = uses.users(*made);
+    if (users.size() > 1)
+      return std::ranges::none_of(users, [&](uint32_t u) { return mayUpdate(op(u)); });
+    position = *made;
+  }
+  return false;
+}
+
+bool readsNumbersBeside(const ir::Module& m, const Op& op) {
+  const std::optional<ir::Value> array = onlyArray(m, op);
+  return std::ranges::all_of(op.operands, [&](ir::Value v) {
+    const Op* from = m.def(v);
+    return v == array || (from && from->kind == OpKind::constant_ && !isMemoryConstant(*from));
+  });
+}
+
+}  // namespace tercel::plan
