@@ -6,67 +6,16 @@
 #include <cstring>
 #include <random>
 
+#include "engine/file_examples.h"
 #include "engine/program_maker.h"
 #include "program/validate.h"
 
 namespace tercel::program {
 namespace {
 
-constexpr size_t kHeaderBytes = 32;
-constexpr size_t kHashOffset = 24;
+using test::kHeaderBytes, test::sealed;
 
-void ignore(void* const*, int64_t, int64_t, void*) {}
-
-// Something of everything that a file can hold.
-Program everything() {
-  test::ProgramMaker maker;
-  Shape vector{DType::f32, {4}}, scalar{DType::s32, {}};
-  uint32_t a = maker.argument(vector, 0), n = maker.argument(scalar);
-  uint32_t r = maker.result(vector), t = maker.arena(16), pred = maker.arena(1);
-  float data[] = {1, 2, 3, 4};
-  uint32_t c = maker.constant(data, sizeof(data));
-  uint32_t kernel = maker.kernel("kernel_0", ignore, 128);
-  uint32_t condition = maker.sequence(), body = maker.sequence();
-  uint32_t then = maker.sequence(), otherwise = maker.sequence();
-  maker.run(0, kernel, {a, c, r}, 100, 10);
-  maker.copy(0, r, t);
-  Step& loop = maker.step(0, StepKind::while_loop, {pred});
-  loop.target = condition;
-  loop.sequences = {body};
-  maker.run(condition, kernel, {pred});
-  Step& branch = maker.step(body, StepKind::branch, {n});
-  branch.sequences = {then, otherwise};
-  branch.values = {4};
-  Step& sort = maker.step(then, StepKind::sort, {c, r});
-  sort.target = kernel;
-  sort.values = {1, 4, 1, 1, 4};
-  Step& call = maker.step(otherwise, StepKind::custom_call, {a, r});
-  call.values = encode({4, {{vector}}, {{vector}}});
-  call.name = "lapack_spotrf_ffi";
-  call.text = "{uplo = 76 : ui8}";
-  Program program = std::move(maker.program);
-  program.name = "jit_everything";
-  program.architecture = Architecture::aarch64;
-  program.target_cpu = "any";
-  program.target_features = "-none";
-  program.arguments[1].may_donate = true;
-  program.results[0].memory_kind = "pinned_host";
-  program.results[0].layout = {0};
-  program.objects = {{std::byte{1}, std::byte{2}}, {}};
-  program.cost = 12.5;
-  program.flops = 1e9;
-  program.bytes_accessed = 3;
-  return program;
-}
-
-// As an attacker or a bug would: changed bytes under a checksum that fits.
-std::vector<std::byte> sealed(std::vector<std::byte> bytes) {
-  uint64_t size = bytes.size() - kHeaderBytes;
-  uint64_t hash = hashBytes(std::span(bytes).subspan(kHeaderBytes));
-  std::memcpy(bytes.data() + kHashOffset - 8, &size, 8);
-  std::memcpy(bytes.data() + kHashOffset, &hash, 8);
-  return bytes;
-}
+Program everything() { return test::programOfEverything(); }
 
 TEST(Format, RoundTrip) {
   Program program = everything();

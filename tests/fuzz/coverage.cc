@@ -1,4 +1,4 @@
-#include "stablehlo/coverage.h"
+#include "fuzz/coverage.h"
 
 #include <bitset>
 #include <cstdint>
