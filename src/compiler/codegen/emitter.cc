@@ -41,6 +41,7 @@ llvm::BasicBlock* Emitter::newBlock(const char* name) {
 
 void Emitter::emitKernel() {
   values_.resize(kernel_.values.size());
+  shuffles_.resize(kernel_.values.size());
   declareFunctions();
   declareFunction();
   ir_.SetInsertPoint(newBlock("entry"));
@@ -124,7 +125,9 @@ void Emitter::emitBlock(BlockId id) {
   for (kernel::InstId i : kernel_.blocks[id].insts) {
     const Inst& inst = kernel_.insts[i];
     bool hoisted = !inst.results.empty() && value(inst.results[0]);
-    if (!hoisted) emitInst(inst);
+    if (hoisted) continue;
+    if (inst.op == Opcode::shuffle) breakShuffleChain(inst);
+    emitInst(inst);
   }
 }
 
@@ -140,6 +143,26 @@ void Emitter::hoist(const kernel::Block& block) {
     for (V v : inst.operands) known &= value(v) != nullptr;
     if (known) emitInst(inst);
   }
+}
+
+// LLVM selects instructions block by block, and looks at each shuffle through all that lead to it
+// within its block: in a new one a chain of them begins anew.
+void Emitter::breakShuffleChain(const Inst& inst) {
+  constexpr int kLongest = 2;
+  auto longest = [&] {
+    int length = 0;
+    for (V v : inst.operands) length = std::max(length, shuffles_[v.index] - broken_at_);
+    return length;
+  };
+  if (longest() >= kLongest) {
+    llvm::BasicBlock* next = newBlock("next");
+    ir_.CreateBr(next);
+    ir_.SetInsertPoint(next);
+    broken_at_ = last_shuffles_;
+  }
+  int& length = shuffles_[inst.results[0].index];
+  length = broken_at_ + longest() + 1;
+  last_shuffles_ = std::max(last_shuffles_, length);
 }
 
 void Emitter::emitInst(const Inst& inst) {

@@ -31,6 +31,7 @@ class Emitter {
   void loadBuffers();
   void emitBlock(kernel::BlockId id);
   void hoist(const kernel::Block& block);
+  void breakShuffleChain(const Inst& inst);
   void emitInst(const Inst& inst);
   void emitFor(const Inst& inst);
   void emitWhile(const Inst& inst);
@@ -123,6 +124,8 @@ class Emitter {
   llvm::Function* function_ = nullptr;
   std::vector<llvm::Function*> functions_;  // the kernel's own
   std::vector<Value*> values_;   // by V
+  std::vector<int> shuffles_;    // by V: one after another, those before the chain was broken too
+  int broken_at_ = 0, last_shuffles_ = 0;
   std::vector<Value*> buffers_;  // base pointer of each buffer
   std::vector<llvm::MDNode*> own_scope_, other_scopes_;  // of each buffer
   std::vector<bool> invariant_;  // nothing writes this buffer or one that overlaps it

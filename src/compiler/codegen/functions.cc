@@ -26,6 +26,7 @@ void Emitter::declareFunctions() {
 
 void Emitter::emitFunction(kernel::FunctionId id) {
   values_.resize(kernel_.values.size());
+  shuffles_.resize(kernel_.values.size());
   declareFunctions();
   const kernel::Block& body = kernel_.blocks[kernel_.functions[id].body];
   function_ = functions_[id];
