@@ -265,8 +265,10 @@ class RowsNest {
   Elems rowVectors(Emitter& e, int stage, const std::vector<Index>& groups) {
     Elems start = startValues(e, stage);
     size_t n = start.size();
-    // Several accumulators start from the init several times.
-    bool several = n > 0 && n <= 2 && plan_.vectorExtent() >= 8 * plan_.lanes() && repeatable_;
+    // Several accumulators start from the init several times. Additions that wait for each other
+    // are hidden by work that does not.
+    bool several = n > 0 && n <= 2 && plan_.vectorExtent() >= 8 * plan_.lanes() && repeatable_ &&
+                   !stages_.computesCostly(stage);
     size_t unroll = several ? 4 : 1;
     Elems now;
     for (size_t u = 0; u < unroll; ++u) now.insert(now.end(), start.begin(), start.end());

@@ -112,6 +112,18 @@ std::vector<RowStages::Reused> RowStages::reused() const {
   return list;
 }
 
+bool RowStages::computesCostly(int stage) const {
+  for (size_t i = 0; i < cluster_.ops.size(); ++i) {
+    if (!isCostly(op(i).kind) || op(i).results.size() != 1 || !isFull(i)) continue;
+    auto feeds = [&](size_t r) { return needs(op(r).operand(0), op(i).result(), 0); };
+    auto is_earlier = [&](size_t r) { return stageOf(r) < stage && feeds(r); };
+    if (std::ranges::any_of(reductionsOf(stage), feeds) &&
+        std::ranges::none_of(reductions_, is_earlier))
+      return true;
+  }
+  return false;
+}
+
 bool RowStages::isFull(size_t i) const {
   const auto& map = cluster_.maps[i];
   for (size_t d = 0; d < cluster_.domain.size(); ++d)
