@@ -26,6 +26,8 @@ PassResult algebra(ir::Module& module);
 PassResult layout(ir::Module& module);
 // Out of loops what is the same on every turn.
 PassResult hoistInvariants(ir::Module& module);
+// Constants from around a region into it.
+PassResult sinkConstants(ir::Module& module);
 // a * b + c as one op where nothing else needs the product.
 PassResult fuseMultiplyAdd(ir::Module& module);
 // optimization_barrier has done its work once the last cse has run.

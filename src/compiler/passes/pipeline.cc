@@ -35,6 +35,7 @@ constexpr Pass kPipeline[] = {
     {"fold", fold, 2},
     {"licm", hoistInvariants, 2},
     {"cse", cse, 2},
+    {"sink", sinkConstants, 2},  // after the last cse, which would undo it
     {"multiply_add", fuseMultiplyAdd, 2},  // a barrier is a way to ask for the product's rounding
     {"barriers", dropBarriers, 0},  // after the last cse, which they hold back
     {"expand", expand, 0},          // after all that knows the ops by their own form
