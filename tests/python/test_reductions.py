@@ -231,3 +231,42 @@ def test_place_of_the_first_nan(tercel, x64, shape, axis, dtype):
     for ours, theirs in ((jnp.argmax, np.argmax), (jnp.argmin, np.argmin)):
         place = jax.jit(lambda v, f=ours: f(v, axis=axis))(jax.device_put(x, tercel))
         np.testing.assert_array_equal(np.asarray(place), theirs(x, axis=axis))
+
+
+TWOS = (2,) * 10
+ORDER = (3, 0, 7, 1, 9, 2, 8, 4, 6, 5)
+
+
+def dot_of_twos(a):
+    sums = tuple(range(1, 10))
+    return jax.lax.dot_general(a + 1j * a[::-1], jnp.transpose(a - 2j, ORDER),
+                               ((sums, sums), ((), ())))
+
+
+def reduce_of_twos(a):
+    def larger_and_sum(p, q):
+        return jnp.where(p[0] > q[0], p[0], q[0]), p[1] + q[1]
+
+    return jax.lax.reduce((a, jnp.transpose(a, ORDER)), (jnp.float32(-9), jnp.float32(0)),
+                          larger_and_sum, (0, 2, 4, 5, 6, 7, 8))
+
+
+def windows_of_twos(a):
+    return jax.lax.reduce_window(a, 0.0, jax.lax.add, (2,) * 8 + (1, 1), (1,) * 10, "SAME")
+
+
+def pools_of_twos(a):
+    window = (2,) * 8 + (1, 1)
+    pooled = jax.lax.reduce_window(a, -jnp.inf, jax.lax.max, window, window, "VALID")
+    return (pooled * jnp.float32([1, 2])).sum()
+
+
+@pytest.mark.parametrize("function", [dot_of_twos, reduce_of_twos, windows_of_twos,
+                                      jax.grad(pools_of_twos)],
+                         ids=["dot", "reduce", "window", "pool"])
+def test_many_short_dimensions(agree, rng, function):
+    """As of qubits: code for each of their elements would take seconds to compile."""
+    x = floats(rng, *TWOS)
+    agree(function, x)
+    code = jax.jit(function).lower(x).compile().memory_analysis().generated_code_size_in_bytes
+    assert code <= 1 << 15

@@ -96,9 +96,11 @@ class Emitter {
     } leave{*this, before};
     return body();
   }
-  // A loop over 0 .. extent-1 in steps of `step`, in its own scope, with carried elements.
-  std::vector<Elem> loop(int64_t extent, std::vector<Elem> carried,
-                         const std::function<std::vector<Elem>(Index, std::vector<Elem>)>& body);
+  // Nested loops, the last innermost, each in its own scope, with carried elements; body gets the
+  // indices, after those of `outer`.
+  using LoopBody = std::function<std::vector<Elem>(const Indices&, std::vector<Elem>)>;
+  std::vector<Elem> loops(std::span<const int64_t> extents, std::vector<Elem> carried,
+                          const LoopBody& body, Indices outer = {});
 
   bool streaming = false;  // whole aligned vectors go around the caches
   bool moves_bits = false;  // nothing is computed: numbers are what bitsOf says

@@ -7,35 +7,41 @@ namespace {
 
 using ir::AttrKey;
 
-constexpr int64_t kUnroll = 4;  // loops up to this many trips are written out
+constexpr int64_t kUnroll = 4;  // loops up to this many trips are written out,
+constexpr int64_t kMostCopies = 64;  // nested ones up to so many in all
 
 bool contains(const ir::Ints& list, size_t d) {
   return std::find(list.begin(), list.end(), static_cast<int64_t>(d)) != list.end();
 }
 
-// Nested loops over `extents`, the last innermost; body gets their indices.
-using LoopBody = std::function<std::vector<Elem>(const Indices&, std::vector<Elem>)>;
-std::vector<Elem> nestedLoops(Emitter& e, std::span<const int64_t> extents, Indices outer,
-                              std::vector<Elem> carried, const LoopBody& body) {
-  if (extents.empty()) return body(outer, std::move(carried));
-  return e.loop(extents[0], std::move(carried), [&](Index i, std::vector<Elem> now) {
-    Indices inner = outer;
-    inner.push_back(i);
-    return nestedLoops(e, extents.subspan(1), std::move(inner), std::move(now), body);
-  });
+// Whether the first of nested loops is written out: inner ones come first.
+bool isWrittenOut(std::span<const int64_t> extents) {
+  int64_t copies = 1;
+  bool is_written_out = false;
+  for (size_t i = extents.size(); i-- > 0;) {
+    is_written_out = extents[i] <= kUnroll && copies * extents[i] <= kMostCopies;
+    if (is_written_out) copies *= extents[i];
+  }
+  return is_written_out;
 }
 
 }  // namespace
 
-std::vector<Elem> Emitter::loop(
-    int64_t extent, std::vector<Elem> carried,
-    const std::function<std::vector<Elem>(Index, std::vector<Elem>)>& body) {
+std::vector<Elem> Emitter::loops(std::span<const int64_t> extents, std::vector<Elem> carried,
+                                 const LoopBody& body, Indices outer) {
+  if (extents.empty()) return body(outer, std::move(carried));
+  auto trip = [&](Index i, std::vector<Elem> now) {
+    Indices inner = outer;
+    inner.push_back(i);
+    return loops(extents.subspan(1), std::move(now), body, std::move(inner));
+  };
   auto widened = [&](const Elem& x, const Elem& like) {
     return elemWiden(b_, x, b_.type(like.re).lanes);
   };
-  if (extent <= kUnroll) {
+  int64_t extent = extents[0];
+  if (isWrittenOut(extents)) {
     for (int64_t i = 0; i < extent; ++i) {
-      std::vector<Elem> next = scope([&] { return body(Index(i), carried); });
+      std::vector<Elem> next = scope([&] { return trip(Index(i), carried); });
       for (size_t k = 0; k < carried.size(); ++k) carried[k] = widened(next[k], carried[k]);
     }
     return carried;
@@ -57,7 +63,7 @@ std::vector<Elem> Emitter::loop(
   };
   auto last = b_.forLoop(b_.index(0), b_.index(extent), 1, flat, [&](V i, std::span<const V> now) {
     std::vector<Elem> next =
-        scope([&] { return body(space_.loop(i, extent), unflatten(now)); });
+        scope([&] { return trip(space_.loop(i, extent), unflatten(now)); });
     Builder::Values yields;
     for (size_t k = 0; k < next.size(); ++k) {
       Elem x = widened(next[k], carried[k]);
@@ -79,8 +85,7 @@ std::vector<Elem> Emitter::reduceAt(const ir::Op& op, const Indices& indices) {
   int lanes = anyVaries(indices) ? lanes_ : 1;
   std::vector<Elem> carried;
   for (size_t k = 0; k < n; ++k) carried.push_back(elemWiden(b_, at(op.operand(n + k), {}), lanes));
-  return nestedLoops(*this, extents, {}, std::move(carried),
-                     [&](const Indices& inner, std::vector<Elem> args) {
+  return loops(extents, std::move(carried), [&](const Indices& inner, std::vector<Elem> args) {
     Indices where;
     for (size_t d = 0, kept = 0, in = 0; d < dims.size(); ++d)
       where.push_back(contains(reduced, d) ? inner[in++] : indices[kept++]);
@@ -101,8 +106,7 @@ std::vector<Elem> Emitter::reduceWindowAt(const ir::Op& op, const Indices& indic
   int lanes = anyVaries(indices) ? lanes_ : 1;
   std::vector<Elem> carried;
   for (size_t k = 0; k < n; ++k) carried.push_back(elemWiden(b_, at(op.operand(n + k), {}), lanes));
-  return nestedLoops(*this, extents, {}, std::move(carried),
-                     [&](const Indices& window, std::vector<Elem> args) {
+  return loops(extents, std::move(carried), [&](const Indices& window, std::vector<Elem> args) {
     Indices where(rank);
     Guard inside;
     for (size_t d = 0; d < rank; ++d) {
@@ -151,8 +155,8 @@ Elem Emitter::dotAt(const ir::Op& op, const Indices& indices) {
   for (int64_t d : lc) extents.push_back(lhs.dims[static_cast<size_t>(d)]);
   int lanes = anyVaries(indices) ? lanes_ : 1;
   // f16 and bf16 accumulate in f32, which is how they are held; the sum is rounded at the end.
-  std::vector<Elem> sum = nestedLoops(
-      *this, extents, {}, {elemWiden(b_, zero(out), lanes)},
+  std::vector<Elem> sum = loops(
+      extents, {elemWiden(b_, zero(out), lanes)},
       [&](const Indices& k, std::vector<Elem> now) {
         Indices left(lhs.dims.size()), right(rhs.dims.size());
         for (size_t i = 0; i < lb.size(); ++i)
@@ -200,8 +204,8 @@ Elem Emitter::convolutionAt(const ir::Op& op, const Indices& indices) {
       groups == 1 ? Index(0)
                   : space_.scale(space_.quotient(feature, kernel_out / groups), kernel_in);
   int lanes = anyVaries(indices) ? lanes_ : 1;
-  auto sum = nestedLoops(*this, extents, {}, {elemWiden(b_, zero(out), lanes)},
-                         [&](const Indices& k, std::vector<Elem> now) {
+  auto sum = loops(extents, {elemWiden(b_, zero(out), lanes)},
+                   [&](const Indices& k, std::vector<Elem> now) {
     Indices left(lhs.dims.size()), right(rhs.dims.size());
     left[dim(AttrKey::input_batch_dimension)] = batch;
     left[dim(AttrKey::input_feature_dimension)] = space_.add(first_feature, k.back());

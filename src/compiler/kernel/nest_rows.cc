@@ -231,14 +231,17 @@ class RowsNest {
 
   // Loops over the reduced groups but the vectorised one; `inner` does that.
   using Inner = std::function<Elems(std::vector<Index>&, Elems)>;
-  Elems reducedLoops(Emitter& e, size_t group, std::vector<Index> groups, Elems now,
-                     const Inner& inner) {
-    size_t count = plan_.loops().groups.size();
-    while (group < count && (!plan_.isWalked(group) || group == plan_.vector())) ++group;
-    if (group == count) return inner(groups, std::move(now));
-    return e.loop(plan_.loops().groupExtent(group), std::move(now), [&](Index i, Elems values) {
-      groups[group] = i;
-      return reducedLoops(e, group + 1, groups, std::move(values), inner);
+  Elems reducedLoops(Emitter& e, std::vector<Index> groups, Elems now, const Inner& inner) {
+    std::vector<size_t> walked;
+    Dims extents;
+    for (size_t g = 0; g < groups.size(); ++g) {
+      if (!plan_.isWalked(g) || g == plan_.vector()) continue;
+      walked.push_back(g);
+      extents.push_back(plan_.loops().groupExtent(g));
+    }
+    return e.loops(extents, std::move(now), [&](const Indices& at, Elems values) {
+      for (size_t i = 0; i < walked.size(); ++i) groups[walked[i]] = at[i];
+      return inner(groups, std::move(values));
     });
   }
 
@@ -272,7 +275,7 @@ class RowsNest {
     size_t unroll = several ? 4 : 1;
     Elems now;
     for (size_t u = 0; u < unroll; ++u) now.insert(now.end(), start.begin(), start.end());
-    now = reducedLoops(e, 0, groups, now, [&](std::vector<Index>& at, Elems values) {
+    now = reducedLoops(e, groups, now, [&](std::vector<Index>& at, Elems values) {
       return vectorLoop(e, stage, at, std::move(values), n);
     });
     Elems sums(now.begin(), now.begin() + static_cast<int64_t>(n));
@@ -384,7 +387,7 @@ class RowsNest {
                     std::span<const Position> columns, const std::vector<Elems>& sums,
                     Elems start) {
     size_t n = start.size() / columns.size();
-    return reducedLoops(e, 0, groups, start, [&](std::vector<Index>& at, Elems values) {
+    return reducedLoops(e, groups, start, [&](std::vector<Index>& at, Elems values) {
       Elems all;
       for (size_t w = 0; w < columns.size(); ++w) {
         bindColumn(e, stage, sums[w]);

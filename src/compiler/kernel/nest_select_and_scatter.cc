@@ -109,26 +109,19 @@ class SelectAndScatterNest {
 
   // `body` for each place of the window, in order, with the number of the place.
   using Places = std::function<std::vector<Elem>(const Indices&, V, std::vector<Elem>)>;
-  std::vector<Elem> overWindow(Emitter& e, std::span<const int64_t> extents, Indices at, Index number,
-                               std::vector<Elem> now, const Places& body) {
-    if (extents.empty()) {
-      V n = b_.cast(Opcode::itrunc, space_.emitScalar(number), Scalar::i32);
-      return body(at, n, std::move(now));
-    }
-    return e.loop(extents[0], std::move(now), [&](Index i, std::vector<Elem> values) {
-      Indices next = at;
-      next.push_back(i);
-      Index count = space_.add(space_.scale(number, extents[0]), i);
-      return overWindow(e, extents.subspan(1), std::move(next), count, std::move(values), body);
+  std::vector<Elem> overWindow(Emitter& e, std::vector<Elem> start, const Places& body) {
+    Dims extents = windowExtents();
+    return e.loops(extents, std::move(start), [&](const Indices& at, std::vector<Elem> now) {
+      V place = space_.emitScalar(space_.linear(at, extents));
+      return body(at, b_.cast(Opcode::itrunc, place, Scalar::i32), std::move(now));
     });
   }
 
   void visitWindow(Emitter& e, const Indices& source, DType dtype) {
-    Dims extents = windowExtents();
     Type number{Scalar::i32, static_cast<uint16_t>(lanes_)};
     std::vector<Elem> start{elemWiden(b_, e.zero(dtype), lanes_), {b_.integer(number, -1), {}}};
     std::vector<Elem> chosen = overWindow(
-        e, extents, {}, Index(0), start, [&](const Indices& w, V n, std::vector<Elem> best) {
+        e, start, [&](const Indices& w, V n, std::vector<Elem> best) {
           V inside;
           Indices where = placeOf(e, source, w, &inside);
           return e.guarded(e.guardOf(inside), [&] {
@@ -143,7 +136,7 @@ class SelectAndScatterNest {
                                      {b_.select(take, n, best[1].re), {}}};
           });
         });
-    overWindow(e, extents, {}, Index(0), {}, [&](const Indices& w, V n, std::vector<Elem>) {
+    overWindow(e, {}, [&](const Indices& w, V n, std::vector<Elem>) {
       V inside;
       Indices where = placeOf(e, source, w, &inside);
       V here = b_.compare(Opcode::icmp, Predicate::eq, chosen[1].re, n);
