@@ -197,3 +197,43 @@ def test_counters_below_zero(agree):
         return lax.while_loop(lambda s: s[0] < 5, step, (jnp.int32(-5), jnp.int32(0)))[1]
 
     agree(run, np.int32(1))
+
+
+def neighbours(u):
+    return jnp.roll(u, 1, 0) + jnp.roll(u, -1, 0) + jnp.roll(u, 1, 1) + jnp.roll(u, -1, 1) - 4 * u
+
+
+@pytest.mark.parametrize("turns", [3, 4, 5, 20, 21])
+def test_arrays_that_need_other_memory_on_every_turn(agree, rng, turns):
+    def wave(u):
+        return lax.fori_loop(0, turns, lambda i, s: (s[1], 2 * s[1] - s[0] + 0.1 * neighbours(s[1])),
+                             (u, u))
+
+    def react(u, v):
+        def step(i, s):
+            u, v = s
+            return u + 0.1 * neighbours(u) - u * v * v + 0.01 * i, v + 0.05 * neighbours(v) + u * v * v
+
+        return lax.fori_loop(2, 2 + turns, step, (u, v))
+
+    def inside(u):
+        def step(u, k):
+            mean = 0.25 * (u[2:, 1:-1] + u[:-2, 1:-1] + u[1:-1, 2:] + u[1:-1, :-2])
+            return u.at[1:-1, 1:-1].set(mean * k), u[0, :3] + u[5, 5]
+
+        return lax.scan(step, u, jnp.linspace(0.9, 1, turns))
+
+    def around(u, v, w):
+        return lax.while_loop(lambda s: s[0] < 3 * turns,
+                              lambda s: (s[0] + 3, s[2], s[3][::-1], s[1] + s[2]), (0, u, v, w))
+
+    def nested(u):
+        return lax.fori_loop(0, 3, lambda _, u: wave(u)[1] * 0.5, u)
+
+    u, v, w = (floats(rng, 70, 90) for _ in range(3))
+    agree(wave, u)
+    agree(react, 0.1 * u, 0.1 * v)
+    agree(inside, u)
+    agree(around, u, v, w)
+    agree(nested, 0.01 * u)
+    agree(jax.grad(lambda u: (wave(u)[1] ** 2).sum()), 0.1 * u)

@@ -32,6 +32,8 @@ PassResult sinkConstants(ir::Module& module);
 PassResult fuseMultiplyAdd(ir::Module& module);
 // optimization_barrier has done its work once the last cse has run.
 PassResult dropBarriers(ir::Module& module);
+// Loops whose next arrays cannot take the memory of those before: two turns as one.
+PassResult pairTurns(ir::Module& module);
 // Ops in the form that kernels are generated for.
 PassResult expand(ir::Module& module);
 

@@ -39,6 +39,7 @@ constexpr Pass kPipeline[] = {
     {"multiply_add", fuseMultiplyAdd, 2},  // a barrier is a way to ask for the product's rounding
     {"barriers", dropBarriers, 0},  // after the last cse, which they hold back
     {"expand", expand, 0},          // after all that knows the ops by their own form
+    {"pair_turns", pairTurns, 2},   // its barriers, and which loops they are in, are for plan
     {"dce", dce, 0},                // last, so that nothing dead reaches plan
 };
 

@@ -89,23 +89,29 @@ std::optional<int64_t> stepOf(const Rewriter& rw, Value next, Value arg) {
 
 }  // namespace
 
-void IntegerRanges::enterRegion(const Rewriter& rw, RegionId region, OpId owner) {
-  if (!owner.valid() || rw.op(owner).kind != OpKind::while_) return;
-  const Op& loop = rw.op(owner);
-  if (region != loop.regions[1]) return;
+std::optional<Counter> counterOf(const Rewriter& rw, const Op& loop) {
   const Region& cond = rw.module().region(loop.regions[0]);
-  const Region& body = rw.module().region(region);
+  const Region& body = rw.module().region(loop.regions[1]);
   const Op* test = rw.def(cond.results[0], OpKind::compare_);
-  if (!test || test->symbol(AttrKey::comparison_direction) != "LT") return;
+  if (!test || test->symbol(AttrKey::comparison_direction) != "LT") return {};
   std::optional<int64_t> limit = scalarInteger(rw, test->operand(1));
   for (size_t i = 0; limit && i < cond.args.size(); ++i) {
     if (cond.args[i] != test->operand(0) || !isWide(rw.shape(cond.args[i]).dtype)) continue;
     std::optional<int64_t> first = scalarInteger(rw, loop.operand(i));
     std::optional<int64_t> step = stepOf(rw, body.results[i], body.args[i]);
-    if (!first || !step || *step < 1 || *step > kFar) continue;
-    if (std::optional<Range> range = within({*first, *limit - 1}))
-      counters_[body.args[i].index] = *range;
+    if (!first || !step || *step < 1 || *step > kFar) return {};
+    if (within({*first, *limit - 1})) return Counter{i, *first, *step, *limit};
   }
+  return {};
+}
+
+void IntegerRanges::enterRegion(const Rewriter& rw, RegionId region, OpId owner) {
+  if (!owner.valid() || rw.op(owner).kind != OpKind::while_) return;
+  const Op& loop = rw.op(owner);
+  if (region != loop.regions[1]) return;
+  if (std::optional<Counter> counter = counterOf(rw, loop))
+    counters_[rw.module().region(region).args[counter->lane].index] = {counter->first,
+                                                                       counter->limit - 1};
 }
 
 std::optional<Range> IntegerRanges::of(const Rewriter& rw, Value v, int depth) const {

@@ -14,11 +14,17 @@ struct Range {
   int64_t low, high;  // inclusive
 };
 
+// What a loop carries from `first` on in steps of `step` while it is below `limit`.
+struct Counter {
+  size_t lane;
+  int64_t first, step, limit;
+};
+std::optional<Counter> counterOf(const Rewriter& rw, const ir::Op& loop);
+
 // The ranges of integer scalars that follow from constants and from the counters of loops.
 class IntegerRanges {
  public:
-  // To be called where the walk enters a region of `owner`: the counters of a loop's body, from a
-  // constant on in steps of a constant while below a constant.
+  // To be called where the walk enters a region of `owner`: the counter of a loop's body.
   void enterRegion(const Rewriter& rw, ir::RegionId region, ir::OpId owner);
   std::optional<Range> of(const Rewriter& rw, ir::Value v, int depth = 6) const;
   // The result of a comparison, where the ranges decide it.

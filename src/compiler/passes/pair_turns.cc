@@ -1,0 +1,123 @@
+// A stencil reads the neighbours of what it writes, so its result needs memory of its own and is
+// copied to where the loop carries it, on every turn. Two turns written out go there and back: the
+// second writes where the first has read. A barrier keeps fusion from computing the first inside of
+// the second.
+#include <algorithm>
+
+#include "compiler/passes/clone.h"
+#include "compiler/passes/passes.h"
+#include "compiler/passes/ranges.h"
+#include "compiler/passes/rewriter.h"
+
+namespace tercel::passes {
+using namespace ir;
+namespace {
+
+constexpr int64_t kLargeElements = 4096;
+constexpr size_t kMaxOps = 96;
+constexpr int64_t kFewTurns = 4;
+
+enum class Read : uint8_t { none, in_place, elsewhere };
+
+// How the values of a body read what the loop carries in one lane.
+class Reads {
+ public:
+  Reads(const Module& m, const Region& body, size_t lane) : m_(m), reads_(m.valueCount()) {
+    reads_[body.args[lane].index] = Read::in_place;
+    for (OpId id : body.ops) note(m.op(id));
+  }
+  Read of(Value v) const { return reads_[v.index]; }
+
+ private:
+  void note(const Op& op) {
+    const bool updates = op.kind == OpKind::dynamic_update_slice_ || op.kind == OpKind::scatter_;
+    Read most = Read::none;
+    for (size_t i = 0; i < op.operands.size(); ++i) {
+      const Read read = of(op.operand(i));
+      const bool same = isElementwise(op.kind) || op.kind == OpKind::reshape_ ||
+                        (updates && i < op.results.size());
+      most = std::max(most, read == Read::none || same ? read : Read::elsewhere);
+    }
+    for (Value v : op.results) reads_[v.index] = most;
+  }
+
+  const Module& m_;
+  std::vector<Read> reads_;  // by value
+};
+
+// Passes over arrays and nothing else, so that copying them counts.
+bool onlyPasses(const Module& m, const Region& body) {
+  return body.ops.size() <= kMaxOps && std::ranges::all_of(body.ops, [&](OpId id) {
+    switch (opClass(m.op(id).kind)) {
+      case OpClass::unary: case OpClass::binary: case OpClass::ternary:
+      case OpClass::shape: case OpClass::index: case OpClass::source:
+        return true;
+      default:
+        return m.op(id).kind == OpKind::convolution_ || m.op(id).kind == OpKind::reduce_ ||
+               m.op(id).kind == OpKind::reduce_window_;
+    }
+  });
+}
+
+// Whether a large array of the next turn comes to lie elsewhere than this turn's.
+bool wantsCopies(const Module& m, const Region& body) {
+  for (size_t i = 0; i < body.args.size(); ++i) {
+    if (m.type(body.args[i]).is_token || m.shape(body.args[i]).elements() < kLargeElements) continue;
+    const Value next = body.results[i];
+    const bool shifted = !m.def(next) && !(next == body.args[i]);
+    if (shifted || Reads(m, body, i).of(next) == Read::elsewhere) return true;
+  }
+  return false;
+}
+
+class Pairing : public Rewriter {
+ public:
+  using Rewriter::Rewriter;
+
+ protected:
+  bool enter(OpId id) override {
+    if (op(id).kind != OpKind::while_) return false;
+    const Region& body = module().region(op(id).regions[1]);
+    const std::optional<Counter> counter = counterOf(*this, op(id));
+    if (!counter || !onlyPasses(module(), body) || !wantsCopies(module(), body)) return false;
+    const int64_t turns = (counter->limit - counter->first + counter->step - 1) / counter->step;
+    if (turns < kFewTurns) return false;
+    if (turns % 2 == 1) writeOutFirst(id, *counter);
+    pair(id);
+    setChanged();
+    return false;
+  }
+  bool visit(OpId) override { return false; }
+
+ private:
+  void writeOutFirst(OpId id, const Counter& counter) {
+    RegionCopier copier(module(), module());
+    Values next = inlineRegion(copier.copy(op(id).regions[1]), op(id).operands);
+    next[counter.lane] =
+        like(next[counter.lane], static_cast<double>(counter.first + counter.step));
+    module().op(id).operands = next;
+  }
+
+  void pair(OpId id) {
+    const RegionId body = op(id).regions[1];
+    RegionCopier copier(module(), module());
+    const RegionId second = copier.copy(body);
+    std::vector<Type> types;
+    for (Value v : module().region(body).results) types.push_back(module().type(v));
+    const OpId barrier = module().addOp(OpKind::optimization_barrier_,
+                                        Values(module().region(body).results), types);
+    for (size_t i = 0; i < types.size(); ++i)
+      replace(module().region(second).args[i], op(barrier).result(i));
+    std::vector<OpId>& ops = module().region(body).ops;
+    ops.push_back(barrier);
+    const std::vector<OpId> more = std::move(module().region(second).ops);
+    ops.insert(ops.end(), more.begin(), more.end());
+    module().region(body).results = module().region(second).results;
+  }
+};
+
+}  // namespace
+
+PassResult pairTurns(Module& module) { return Pairing(module).run(); }
+
+}  // namespace tercel::passes
