@@ -23,7 +23,9 @@ double stepCost(const ContractSizes& s, int lanes, int64_t rows, int64_t vectors
   double sums = static_cast<double>(rows * vectors), loads = static_cast<double>(rows + vectors);
   double panel_bytes = static_cast<double>(s.k * vectors * lanes * s.sum_bytes);
   double from_l2 = panel_bytes > 16e3 ? 1.8 * static_cast<double>(vectors) : 0;
-  double tile = std::max({sums / 2, loads / 2, 4.0, from_l2}) + 0.05 * loads + 0.3;
+  // Each row of the result is another place in memory.
+  double stores = (sums + 3 * static_cast<double>(rows)) / static_cast<double>(s.k);
+  double tile = std::max({sums / 2, loads / 2, 4.0, from_l2}) + 0.05 * loads + 0.3 + stores;
   double down = static_cast<double>(s.m_side.lines * ceilDiv(s.m, rows));
   double panels = static_cast<double>(s.n_side.lines * ceilDiv(s.n, vectors * lanes));
   // Lines of the n side that are far apart are packed, or come one by one, which narrow panels do
@@ -80,11 +82,12 @@ bool suitsAlong(const ContractSizes& s, const Machine& machine) {
   const ContractSide &m = s.m_side, &n = s.n_side;
   constexpr int64_t kFew = 8;
   int64_t lanes = sumLanes(machine, s.sum_bytes);
-  if (m.unit != 1 || s.inner_k < lanes || s.k < 2 * lanes) return false;
+  if (m.unit != 1) return false;
   bool few_columns =
       s.columns() <= kFew && s.rows() >= kFew && m.sum_stride == 1 && n.own_stride != 0;
   bool few_rows = s.rows() <= kFew && n.sum_stride == 1 && n.own_stride != 1;
-  return few_columns || few_rows;
+  return (few_columns && s.inner_k >= lanes && s.k >= 2 * lanes) ||
+         (few_rows && 2 * s.inner_k >= lanes);
 }
 
 // Powers of two of rows and columns, whose sums of lanes fit one vector.
