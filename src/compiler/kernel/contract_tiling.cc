@@ -161,14 +161,15 @@ double cutCost(const ContractSizes& s, const Machine& machine, const ContractTil
   auto all_rows = static_cast<double>(s.rows()), all_columns = static_cast<double>(s.columns());
   auto k = static_cast<double>(s.k);
   bool turned = t.square || t.along_k;
-  bool fits = (s.rows() + s.columns()) * s.k * s.sum_bytes <= machine.l2_bytes / 2;
-  double read = fits ? kFromL2 : kFromL3;
+  auto read = [&](int64_t lines) {
+    return lines * s.k * s.sum_bytes <= machine.l2_bytes / 2 ? kFromL2 : kFromL3;
+  };
   double n_again = turned ? 0.5 : t.pack_n || isFar(s.n_side) ? kPackCycles : 0;
   double m_again = t.pack_m ? kPackCycles : 0;
   bool is_large = s.rows() * s.columns() * s.sum_bytes > machine.l2_bytes / 2;
   double breaks = is_large ? kBreak * (columns - 1) * all_rows : 0;
-  return (n_again + read) * rows * all_columns * k + (m_again + read) * columns * all_rows * k +
-         breaks;
+  return (n_again + read(s.columns())) * rows * all_columns * k +
+         (m_again + read(s.rows())) * columns * all_rows * k + breaks;
 }
 
 // Enough tasks to share out, none below some microseconds.

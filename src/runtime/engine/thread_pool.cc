@@ -10,8 +10,9 @@ namespace tercel::engine {
 namespace {
 
 constexpr int64_t kChunksPerThread = 4;
-// How long an idle thread looks for work before it sleeps: about what waking it costs.
-constexpr auto kSpin = std::chrono::microseconds(5);
+// How long an idle thread looks for work before it sleeps: about what waking it costs, which on a
+// virtual machine interrupts another processor. Between the steps of a program it stays awake.
+constexpr auto kSpin = std::chrono::microseconds(50);
 
 thread_local bool inside_task = false;
 
