@@ -44,11 +44,14 @@ def _name(nodeid):
     return nodeid.split("::", 1)[1]
 
 
-def pytest_configure(config):
-    from jax._src import test_util
+@pytest.hookimpl(tryfirst=True)
+def pytest_make_collect_report(collector):
+    # Not before, since JAX's test tools keep the stdout that there is when they are imported.
+    if isinstance(collector, pytest.File):
+        from jax._src import test_util
 
-    # Tercel has one device, and is compared with one of XLA:CPU's.
-    test_util.request_cpu_devices = lambda count: None
+        # Tercel has one device, and is compared with one of XLA:CPU's.
+        test_util.request_cpu_devices = lambda count: None
 
 
 def pytest_collection_modifyitems(config, items):
