@@ -102,7 +102,7 @@ TEST(Fft, LengthsAndBatches) {
   for (FftKind kind : kKinds)
     for (int64_t batch : {1, 3, 21})
       for (int64_t n : {1,  2,  3,  4,  5,  6,  7,  8,   9,   10,  11,  13,  16,   17,  31,
-                        32, 37, 48, 60, 64, 97, 98, 100, 121, 169, 210, 343, 1009, 1024}) {
+                        32, 37, 48, 60, 64, 97, 98, 100, 121, 169, 210, 343, 575, 976, 1009, 1024}) {
         check<float>({kind, batch, n});
         check<double>({kind, batch, n});
       }

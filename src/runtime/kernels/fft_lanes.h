@@ -13,7 +13,7 @@ struct Complex {
 };
 
 inline constexpr int kMaxLanes = 16;
-inline constexpr int kMaxOddRadix = 13;
+inline constexpr int kMaxOddRadix = 61;  // beyond it a convolution is less work
 
 // A step of the Stockham autosort algorithm, decimation in frequency: sums of `radix` points, each
 // of which is then turned. twiddles: the powers 1 to radix - 1 for each of `groups` groups.

@@ -58,18 +58,16 @@ class Roots {
   std::vector<Complex<W>> low_, high_;
 };
 
-constexpr int64_t kOddRadices[] = {3, 5, 7, 11, kMaxOddRadix};
-
 int64_t withoutSmallFactors(int64_t n) {
   while (n % 2 == 0) n /= 2;
-  for (int64_t p : kOddRadices)
+  for (int64_t p = 3; p <= kMaxOddRadix; p += 2)
     while (n % p == 0) n /= p;
   return n;
 }
 
 std::vector<int32_t> radices(int64_t n) {
   std::vector<int32_t> list;
-  for (int64_t p : kOddRadices)
+  for (int64_t p = 3; p <= kMaxOddRadix; p += 2)
     for (; n % p == 0; n /= p) list.push_back(static_cast<int32_t>(p));
   // Fours make up for what eights leave over; a two is left of 2 alone.
   for (; n > 8 && n % 8 == 0 && n != 16; n /= 8) list.push_back(8);
