@@ -1,5 +1,3 @@
-#include <algorithm>
-
 #include "aot/library.h"
 
 namespace tercel::aot {
@@ -36,10 +34,9 @@ std::string globalsEnum(const program::Artifact& artifact) {
   std::vector<std::string> names;
   for (size_t g = 0; g < artifact.globals.size(); ++g) {
     const program::Global& global = artifact.globals[g];
-    std::string name = cat(upper(artifact.name), "_GLOBAL_", upper(identifier(global.name)));
-    if (std::ranges::find(names, name) != names.end()) name += cat("_", g);
-    names.push_back(name);
-    text += cat("  ", name, " = ", g, ", /* ", global.name, ": ", toString(global.shape),
+    names.push_back(unlike(
+        names, cat(upper(artifact.name), "_GLOBAL_", upper(identifier(global.name)))));
+    text += cat("  ", names.back(), " = ", g, ", /* ", global.name, ": ", toString(global.shape),
                 global.is_mutable ? "" : ", not mutable", " */\n");
   }
   return text + "};\n\n";
@@ -74,7 +71,7 @@ int @_load_state(@* instance, const char* path);
 }  // namespace
 
 std::string headerForC(const program::Artifact& artifact) {
-  const std::string guard = cat(upper(artifact.name), "_H");
+  const std::string guard = cat("TERCEL_LIBRARY_", upper(artifact.name), "_H");
   std::string text = cat("/* ", artifact.name, ": a JAX program, compiled by Tercel. */\n#ifndef ",
                          guard, "\n#define ", guard, "\n#include \"tercel_program.h\"\n\n",
                          "#ifdef __cplusplus\nextern \"C\" {\n#endif\n\n");

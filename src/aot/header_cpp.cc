@@ -1,3 +1,6 @@
+#include <algorithm>
+#include <array>
+
 #include "aot/library.h"
 
 namespace tercel::aot {
@@ -47,29 +50,29 @@ class Array {
 class Instance {
  public:
   explicit Instance(const tercel_instance_options* options = nullptr) {
-    check(::@_create(options, &instance_));
+    check(::@_create(options, &handle_));
   }
-  ~Instance() { ::@_destroy(instance_); }
-  Instance(Instance&& other) noexcept : instance_(std::exchange(other.instance_, nullptr)) {}
+  ~Instance() { ::@_destroy(handle_); }
+  Instance(Instance&& other) noexcept : handle_(std::exchange(other.handle_, nullptr)) {}
   Instance& operator=(Instance&& other) noexcept {
-    std::swap(instance_, other.instance_);
+    std::swap(handle_, other.handle_);
     return *this;
   }
 
-  ::@* get() const { return instance_; }
-  void saveState(const std::string& path) const { check(::@_save_state(instance_, path.c_str())); }
-  void loadState(const std::string& path) { check(::@_load_state(instance_, path.c_str())); }
+  ::@* get() const { return handle_; }
+  void saveState(const std::string& path) const { check(::@_save_state(handle_, path.c_str())); }
+  void loadState(const std::string& path) { check(::@_load_state(handle_, path.c_str())); }
   void getGlobal(std::size_t global, void* data, std::size_t bytes) const {
-    check(::@_get_global(instance_, global, data, bytes));
+    check(::@_get_global(handle_, global, data, bytes));
   }
   void setGlobal(std::size_t global, const void* data, std::size_t bytes) {
-    check(::@_set_global(instance_, global, data, bytes));
+    check(::@_set_global(handle_, global, data, bytes));
   }
 )";
 
 constexpr const char* kEnd = R"(
  private:
-  ::@* instance_ = nullptr;
+  ::@* handle_ = nullptr;
 };
 
 }  // namespace @_program
@@ -81,7 +84,18 @@ int64_t cElements(const Shape& shape) {
   return shape.elements() * (is_complex ? 2 : 1);
 }
 
-std::string method(const program::Artifact& artifact, const program::Procedure& procedure) {
+// What else an Instance has, and what its functions call.
+constexpr auto kMembers = std::to_array<std::string_view>(
+    {"Array", "Error", "Instance", "check", "get", "getGlobal", "handle_", "loadState", "saveState",
+     "setGlobal"});
+
+std::string methodName(const std::string& name) {
+  const bool is_taken = isReserved(name) || std::ranges::find(kMembers, name) != kMembers.end();
+  return is_taken ? name + "_" : name;
+}
+
+std::string method(const program::Artifact& artifact, const program::Procedure& procedure,
+                   const std::string& method_name) {
   const std::vector<std::string> names = parameterNames(procedure);
   const size_t arguments = procedure.arguments.size();
   std::string parameters, values;
@@ -93,17 +107,18 @@ std::string method(const program::Artifact& artifact, const program::Procedure& 
                       cType(shape.dtype), "> ", names[i], " /* ", toString(shape), " */");
     values += cat(", ", names[i], ".of(", cElements(shape), ", \"", names[i], "\")");
   }
-  const std::string name = program::fullName(procedure);
-  return cat("\n  void ", name, "(", parameters, ") {\n    check(::", artifact.name, "_", name,
-             "(instance_", values, "));\n  }\n");
+  return cat("\n  void ", method_name, "(", parameters, ") {\n    check(::", artifact.name, "_",
+             program::fullName(procedure), "(handle_", values, "));\n  }\n");
 }
 
 }  // namespace
 
 std::string headerForCpp(const program::Artifact& artifact) {
   std::string text = replaced(kIncludes, artifact.name) + replaced(kBegin, artifact.name);
+  std::vector<std::string> names;
   for (const program::Procedure& procedure : artifact.procedures) {
-    text += method(artifact, procedure);
+    names.push_back(unlike(names, methodName(program::fullName(procedure))));
+    text += method(artifact, procedure, names.back());
   }
   return text + replaced(kEnd, artifact.name);
 }

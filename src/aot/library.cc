@@ -183,13 +183,19 @@ Status writeHeaders(const program::Artifact& artifact, const std::string& runtim
   return draft.write("tercel_program.h", header.bytes);
 }
 
-// The names of a library's own functions.
+// <name> is a type in the headers, and <name>_ begins the names of all functions.
 Status checkNames(const program::Artifact& artifact) {
+  const std::string& name = artifact.name;
+  if (isReserved(name)) {
+    return invalidArgument("a library cannot be called ", name, ", which means something else in C "
+                           "or C++: give the program another `export_name`");
+  }
   for (const program::Procedure& procedure : artifact.procedures) {
-    const std::string name = program::fullName(procedure);
-    if (!codegen::isLibraryFunction(name)) continue;
-    return invalidArgument("a library has a function ", artifact.name, "_", name,
-                           " of its own: the procedure ", procedure.name,
+    const std::string full = program::fullName(procedure);
+    const bool is_namespace = full == "program";
+    if (!is_namespace && !codegen::isLibraryFunction(full)) continue;
+    return invalidArgument("a library has a ", is_namespace ? "namespace " : "function ", name, "_",
+                           full, " of its own: the procedure ", procedure.name,
                            " must have another name");
   }
   return Status();

@@ -2,6 +2,8 @@
 // anything of ours, their headers, and what CMake wants to know.
 #pragma once
 #include <string>
+#include <string_view>
+#include <vector>
 
 #include "core/status.h"
 #include "program/artifact.h"
@@ -25,8 +27,12 @@ std::string headerForCpp(const program::Artifact& artifact);
 // `text` with `name` for each @.
 std::string replaced(std::string_view text, const std::string& name);
 const char* cType(DType dtype);
-// A place in a tree as a C identifier: params.dense[0] -> params_dense_0
+// A place in a tree as the name of a parameter: params.dense[0] -> params_dense_0
 std::string identifier(const std::string& path);
+// Whether an identifier means something else in C or C++.
+bool isReserved(std::string_view name);
+// The name, with a number after it where one of the names is the same.
+std::string unlike(const std::vector<std::string>& names, const std::string& name);
 // Names of the arguments and then the results, each an identifier of its own.
 std::vector<std::string> parameterNames(const program::Procedure& procedure);
 

@@ -7,14 +7,24 @@
 namespace tercel::aot {
 namespace {
 
+// Words of C and C++, macros, types and namespaces.
 constexpr auto kReserved = std::to_array<std::string_view>(
-    {"alignas", "alignof", "and", "asm", "auto", "bool", "break", "case", "catch", "char", "class",
-     "const", "constexpr", "continue", "default", "delete", "do", "double", "else", "enum", "errno",
-     "explicit", "export", "extern", "false", "float", "for", "friend", "goto", "if", "inline",
-     "instance", "int", "long", "mutable", "namespace", "new", "not", "nullptr", "operator", "or",
-     "private", "protected", "public", "register", "restrict", "return", "short", "signed",
-     "sizeof", "static", "struct", "switch", "template", "this", "throw", "true", "try", "typedef",
-     "typename", "union", "unsigned", "using", "virtual", "void", "volatile", "while", "xor"});
+    {"NULL", "alignas", "alignof", "and", "and_eq", "asm", "auto", "bitand", "bitor", "bool",
+     "break", "case", "catch", "char", "char16_t", "char32_t", "char8_t", "class", "co_await",
+     "co_return", "co_yield", "compl", "concept", "const", "const_cast", "consteval", "constexpr",
+     "constinit", "continue", "decltype", "default", "delete", "do", "double", "dynamic_cast",
+     "else", "enum", "errno", "explicit", "export", "extern", "false", "float", "for", "friend",
+     "goto", "if", "inline", "int", "int16_t", "int32_t", "int64_t", "int8_t", "linux",
+     "long", "main", "mutable", "namespace", "new", "noexcept", "not", "not_eq", "nullptr",
+     "operator", "or", "or_eq", "private", "protected", "public", "register", "reinterpret_cast",
+     "requires", "restrict", "return", "short", "signed", "size_t", "sizeof", "static",
+     "static_assert", "static_cast", "std", "struct", "switch", "template", "tercel", "this",
+     "thread_local", "throw", "true", "try", "typedef", "typeid", "typename", "typeof", "uint16_t",
+     "uint32_t", "uint64_t", "uint8_t", "union", "unix", "unsigned", "using", "virtual", "void",
+     "volatile", "wchar_t", "while", "xor", "xor_eq"});
+
+// And what a declaration of the headers uses beside its parameters.
+constexpr auto kOfHeaders = std::to_array<std::string_view>({"Array", "check", "instance"});
 
 bool isWordCharacter(char c) {
   return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_';
@@ -35,6 +45,10 @@ constexpr CType kTypes[] = {
 };
 
 }  // namespace
+
+bool isReserved(std::string_view name) {
+  return std::ranges::find(kReserved, name) != kReserved.end();
+}
 
 const char* cType(DType dtype) {
   for (const CType& type : kTypes)
@@ -66,17 +80,20 @@ std::string identifier(const std::string& path) {
   while (name.size() > 1 && name.back() == '_') name.pop_back();
   if (name.empty()) return "value";
   if (name[0] >= '0' && name[0] <= '9') name.insert(0, "_");
-  if (std::ranges::find(kReserved, name) != kReserved.end()) name += '_';
+  if (isReserved(name) || std::ranges::find(kOfHeaders, name) != kOfHeaders.end()) name += '_';
   return name;
+}
+
+std::string unlike(const std::vector<std::string>& names, const std::string& name) {
+  std::string unique = name;
+  for (int n = 2; std::ranges::find(names, unique) != names.end(); ++n) unique = cat(name, n);
+  return unique;
 }
 
 std::vector<std::string> parameterNames(const program::Procedure& procedure) {
   std::vector<std::string> names;
   auto add = [&](const program::NamedValue& value) {
-    const std::string name = identifier(value.name);
-    std::string unique = name;
-    for (int n = 2; std::ranges::find(names, unique) != names.end(); ++n) unique = cat(name, n);
-    names.push_back(std::move(unique));
+    names.push_back(unlike(names, identifier(value.name)));
   };
   for (const program::NamedValue& value : procedure.arguments) add(value);
   for (const program::NamedValue& value : procedure.results) add(value);

@@ -1,0 +1,82 @@
+"""Names that mean something else in C or C++, and names that become the same there."""
+
+import shutil
+import subprocess
+
+import jax.numpy as jnp
+import numpy as np
+import pytest
+
+from tercel import aot
+from tercel.aot import Program
+
+pytestmark = [pytest.mark.native,
+              pytest.mark.skipif(shutil.which("c++") is None, reason="no C++ compiler")]
+
+PAIR = jnp.ones(2, jnp.uint8)
+PROCEDURES = ("const", "new", "new_", "private", "co_await", "requires", "xor", "operator",
+              "this", "errno", "linux", "uint8_t", "get", "setGlobal", "check", "Array",
+              "Instance", "Error", "handle_", "instance", "main", "namespace")
+ARGUMENTS = ("uint8_t", "instance", "check", "Array", "handle", "handle_", "NULL", "template",
+             "concept", "std", "result", "program")
+MAIN = """
+#include <array>
+#include "awkward.hpp"
+int main() {
+  awkward_program::Instance program;
+  std::array<uint8_t, 2> x{3, 4}, result{};
+  program.const_(x, result);
+  if (result[1] != 5) return 1;
+  program.handle__(x, result);
+  if (result[1] != 23) return 2;
+  program.get_(x, result);
+  return result[0] == 16 ? 0 : 3;
+}
+"""
+
+
+def plus(number):
+    return lambda self, x=Program.like(PAIR): x + number * self._ones["a.b"]
+
+
+def awkward():
+    """Procedure number i adds i + 1."""
+    members = {name: plus(number + 1) for number, name in enumerate(PROCEDURES)}
+    members["_ones"] = {name: jnp.ones(2, jnp.uint8)
+                        for name in ("a.b", "a_b", "a b2", "a-b", "while")}
+    given = ", ".join(f"{name}=pair" for name in ARGUMENTS)
+    exec(f"def run(self, {given}): return {{'return': {' + '.join(ARGUMENTS)}, 'x y': [NULL]}}",
+         {"pair": Program.like(PAIR)}, members)
+    return type("Awkward", (Program,), members)
+
+
+def check_syntax(header, *options):
+    subprocess.run(["c++", "-fsyntax-only", "-Wall", "-Wextra", "-Wshadow", "-Wconversion",
+                    "-pedantic", "-Werror", *options, "-include", header, "/dev/null"], check=True)
+
+
+def test_headers_are_right(tmp_path):
+    Program.get_compiled_artifact(awkward()).save_library(tmp_path)
+    for standard in ("c11", "gnu17"):
+        check_syntax(tmp_path / "awkward.h", "-xc", f"-std={standard}")
+    for standard in ("c++17", "gnu++20"):
+        check_syntax(tmp_path / "awkward.hpp", "-xc++", f"-std={standard}")
+    (tmp_path / "main.cpp").write_text(MAIN)
+    subprocess.run(["c++", "-std=c++17", "main.cpp", "awkward.so", "-Wl,-rpath,$ORIGIN", "-o",
+                    "main"], cwd=tmp_path, check=True)
+    assert subprocess.run([tmp_path / "main"]).returncode == 0
+
+
+@pytest.mark.parametrize("name", ["class", "int", "co_yield", "main", "std", "errno", "uint8_t"])
+def test_names_that_a_library_cannot_have(tmp_path, name):
+    artifact = aot.compile(lambda x: x, np.float32(1), name=name)
+    with pytest.raises(ValueError, match=f"a library cannot be called {name}, which means "):
+        artifact.save_library(tmp_path)
+    assert not list(tmp_path.iterdir())
+
+
+def test_a_procedure_called_program(tmp_path):
+    members = {"program": lambda self, x=Program.like(PAIR): x}
+    with pytest.raises(ValueError, match="a namespace net_program of its own: the procedure pro"):
+        Program.get_compiled_artifact(type("Net", (Program,), members)).save_library(tmp_path)
+    assert not list(tmp_path.iterdir())
