@@ -94,15 +94,29 @@ Status joinKernels(program::Program& code, const std::string& linker_folder, con
   return Status();
 }
 
+// The programs of each procedure.
+using Codes = std::vector<std::vector<program::Program>>;
+
+Result<Codes> codesOf(const program::Artifact& artifact) {
+  Codes codes;
+  for (const program::Procedure& procedure : artifact.procedures) {
+    std::vector<program::Program>& list = codes.emplace_back();
+    for (const std::vector<std::byte>& file : procedure.codes) {
+      TERCEL_ASSIGN(list.emplace_back(), program::deserialize(file));
+    }
+  }
+  return codes;
+}
+
 // A library is compiled already: what it was compiled from stays behind.
-Status packProcedures(program::Artifact& artifact, const std::string& linker_folder,
+Status packProcedures(program::Artifact& artifact, Codes codes, const std::string& linker_folder,
                       const Draft& draft) {
-  for (program::Procedure& procedure : artifact.procedures) {
+  for (size_t p = 0; p < codes.size(); ++p) {
+    program::Procedure& procedure = artifact.procedures[p];
     procedure.module.clear();
-    for (std::vector<std::byte>& file : procedure.codes) {
-      TERCEL_ASSIGN(program::Program code, program::deserialize(file));
-      TERCEL_TRY(joinKernels(code, linker_folder, draft));
-      file = program::serialize(code);
+    for (size_t t = 0; t < codes[p].size(); ++t) {
+      TERCEL_TRY(joinKernels(codes[p][t], linker_folder, draft));
+      procedure.codes[t] = program::serialize(codes[p][t]);
     }
   }
   return Status();
@@ -123,11 +137,10 @@ void addParts(const program::Step& step, std::set<std::string>& parts) {
   if (linalg::find(step.name)) parts.insert(step.name);
 }
 
-Result<Needs> needsOf(const program::Artifact& artifact) {
+Needs needsOf(const Codes& codes) {
   Needs needs;
-  for (const program::Procedure& procedure : artifact.procedures) {
-    for (const std::vector<std::byte>& file : procedure.codes) {
-      TERCEL_ASSIGN(const program::Program code, program::deserialize(file));
+  for (const std::vector<program::Program>& list : codes) {
+    for (const program::Program& code : list) {
       needs.architectures.insert(code.architecture);
       for (const program::Sequence& sequence : code.sequences) {
         for (const program::Step& step : sequence) addParts(step, needs.parts);
@@ -204,7 +217,8 @@ Status checkNames(const program::Artifact& artifact) {
 Status saveChecked(program::Artifact artifact, const std::string& folder,
                    const LibraryOptions& options) {
   const std::string& name = artifact.name;
-  TERCEL_ASSIGN(const Needs needs, needsOf(artifact));
+  TERCEL_ASSIGN(Codes codes, codesOf(artifact));
+  const Needs needs = needsOf(codes);
   TERCEL_ASSIGN(const Architecture architecture, architectureOf(artifact, needs));
   TERCEL_ASSIGN(const std::string runtime,
                 runtimeObject(options.runtime_folder, architecture, needs));
@@ -218,7 +232,7 @@ Status saveChecked(program::Artifact artifact, const std::string& folder,
     TERCEL_TRY(draft.write(weights, artifact.data.bytes));
     files.insert(files.begin(), weights);
   }
-  TERCEL_TRY(packProcedures(artifact, options.runtime_folder, draft));
+  TERCEL_TRY(packProcedures(artifact, std::move(codes), options.runtime_folder, draft));
   TERCEL_ASSIGN(codegen::ObjectCode object, libraryObject(artifact, architecture, weights, needs));
   const std::string object_path = draft.path(name + ".o");
   TERCEL_TRY(draft.write(name + ".o", object.bytes));

@@ -9,7 +9,7 @@
 namespace tercel::program {
 namespace {
 
-constexpr FileKind kArtifactFile{"TERCELAR", "artifact", kArtifactVersion, 1};
+constexpr FileKind kArtifactFile{"TERCELAR", "artifact", kArtifactVersion};
 constexpr size_t kLeastText = 8;
 
 template <class IO, class Values>
@@ -34,7 +34,7 @@ void transferProcedure(IO& io, ProcedureT& procedure) {
 }
 
 template <class IO, class ArtifactT>
-void transfer(IO& io, ArtifactT& artifact, uint32_t version) {
+void transfer(IO& io, ArtifactT& artifact) {
   io.text(artifact.name);
   io.text(artifact.tree);
   io.list(artifact.targets, kLeastText, [&](auto& target) { io.text(target); });
@@ -50,7 +50,7 @@ void transfer(IO& io, ArtifactT& artifact, uint32_t version) {
   io.flag(artifact.has_side_file);
   io.number(artifact.data_bytes);
   io.number(artifact.data_hash);
-  if (version >= 2) io.number(artifact.num_threads);
+  io.number(artifact.num_threads);
 }
 
 bool isIdentifier(const std::string& text) {
@@ -156,7 +156,7 @@ Status validateArtifact(const Artifact& artifact) {
 std::vector<std::byte> serializeArtifact(const Artifact& artifact) {
   Writer writer;
   startFile(writer.out);
-  transfer(writer, artifact, kArtifactVersion);
+  transfer(writer, artifact);
   if (!artifact.has_side_file) {
     writer.out.resize(alignedSize(writer.out.size()));
     writer.out.insert(writer.out.end(), artifact.data.bytes.begin(), artifact.data.bytes.end());
@@ -168,10 +168,10 @@ std::vector<std::byte> serializeArtifact(const Artifact& artifact) {
 bool isArtifact(std::span<const std::byte> bytes) { return isFile(bytes, kArtifactFile); }
 
 Result<Artifact> deserializeArtifact(HeldBytes file) try {
-  TERCEL_ASSIGN(const FileContent content, openFile(file.bytes, kArtifactFile));
+  TERCEL_ASSIGN(const auto content, openFile(file.bytes, kArtifactFile));
   Artifact artifact;
-  Reader reader(content.payload);
-  transfer(reader, artifact, content.version);
+  Reader reader(content);
+  transfer(reader, artifact);
   const uint64_t inside = artifact.has_side_file ? 0 : artifact.data_bytes;
   const size_t padding = artifact.has_side_file ? 0 : kDataAlignment - 1;
   if (reader.failed() || inside > reader.remaining() ||

@@ -63,7 +63,6 @@ struct Artifact {
   int32_t num_threads = 1;  // of instances that do not say, the caller's included
 };
 
-// 1 has no num_threads.
 inline constexpr uint32_t kArtifactVersion = 2;
 inline constexpr size_t kDataAlignment = 64;
 

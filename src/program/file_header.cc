@@ -54,12 +54,12 @@ bool isFile(std::span<const std::byte> bytes, const FileKind& kind) {
   return bytes.size() >= kMagicBytes && std::memcmp(bytes.data(), kind.magic, kMagicBytes) == 0;
 }
 
-Result<FileContent> openFile(std::span<const std::byte> bytes, const FileKind& kind) {
+Result<std::span<const std::byte>> openFile(std::span<const std::byte> bytes, const FileKind& kind) {
   if (!isFile(bytes, kind)) return invalidArgument("not a Tercel ", kind.what);
   if (bytes.size() < sizeof(Header)) return dataLoss(cat(kind.what, " file is cut short"));
   Header header;
   std::memcpy(&header, bytes.data(), sizeof(Header));
-  if (header.version < kind.oldest || header.version > kind.version || header.reserved != 0) {
+  if (header.version != kind.version || header.reserved != 0) {
     return invalidArgument(kind.what, " file has format version ", header.version, "; this is ",
                            kind.version);
   }
@@ -71,7 +71,7 @@ Result<FileContent> openFile(std::span<const std::byte> bytes, const FileKind& k
   if (hashBytes(payload) != header.payload_hash) {
     return dataLoss(cat(kind.what, " file is damaged: its checksum does not match"));
   }
-  return FileContent{header.version, payload};
+  return payload;
 }
 
 }  // namespace tercel::program

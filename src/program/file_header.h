@@ -12,8 +12,7 @@ namespace tercel::program {
 struct FileKind {
   char magic[9];     // eight characters
   const char* what;  // for messages: "program"
-  uint32_t version;
-  uint32_t oldest = version;  // that is still read; any other is refused, never guessed at
+  uint32_t version;  // any other is refused, never guessed at
 };
 
 // 64 bits of the content; not cryptographic.
@@ -24,11 +23,8 @@ void startFile(std::vector<std::byte>& file);
 void sealFile(std::vector<std::byte>& file, const FileKind& kind);
 
 bool isFile(std::span<const std::byte> bytes, const FileKind& kind);
-struct FileContent {
-  uint32_t version;
-  std::span<const std::byte> payload;  // what follows the header
-};
-// INVALID_ARGUMENT for what is not a file of this kind and its versions, DATA_LOSS for a damaged one.
-Result<FileContent> openFile(std::span<const std::byte> bytes, const FileKind& kind);
+// What follows the header. INVALID_ARGUMENT for what is not a file of this kind and version,
+// DATA_LOSS for a damaged one.
+Result<std::span<const std::byte>> openFile(std::span<const std::byte> bytes, const FileKind& kind);
 
 }  // namespace tercel::program

@@ -86,9 +86,9 @@ std::vector<std::byte> serialize(const Program& program) {
 }
 
 Result<Program> deserialize(std::span<const std::byte> bytes) try {
-  TERCEL_ASSIGN(const FileContent file, openFile(bytes, kProgramFile));
+  TERCEL_ASSIGN(const auto content, openFile(bytes, kProgramFile));
   Program program;
-  Reader reader(file.payload);
+  Reader reader(content);
   transfer(reader, program);
   if (reader.failed() || reader.remaining() > 0) {
     return invalidArgument("program file is malformed");
