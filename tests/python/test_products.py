@@ -36,7 +36,7 @@ def test_epilogues(agree, rng, layout, seed):
 
 
 @pytest.mark.parametrize("layout", LAYOUTS)
-@pytest.mark.parametrize("m, k, n", [(301, 260, 140), (1100, 70, 129)])
+@pytest.mark.parametrize("m, k, n", [(301, 260, 140), (1100, 70, 129), (700, 90, 5)])
 def test_large_shapes(agree, rng, layout, m, k, n):
     agree(lambda a, b: jax.nn.relu(jnp.einsum(LAYOUTS[layout], a, b) / np.sqrt(k)),
           *operands(rng, LAYOUTS[layout], m=m, k=k, n=n), scale=10)

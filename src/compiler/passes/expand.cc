@@ -3,6 +3,7 @@
 // complex numbers of one width become those of another by way of their parts.
 #include <algorithm>
 
+#include "compiler/passes/dimensions.h"
 #include "compiler/passes/expand_convolution.h"
 #include "compiler/passes/expand_random.h"
 #include "compiler/passes/expand_reduce.h"
@@ -33,7 +34,7 @@ class Expand : public Rewriter {
       case OpKind::convolution_:
         return undilateConvolution(*this, id) || orderConvolution(*this, id);
       case OpKind::dot_general_:
-        return rowProduct(id) || turnLeft(id);
+        return rowProduct(id) || exchangeSides(id) || turnLeft(id);
       case OpKind::reduce_:
         return splitReduce(*this, id) || canonicalised(id);
       case OpKind::reduce_window_:
@@ -158,6 +159,39 @@ class Expand : public Rewriter {
     Value turned = transpose(lhs.value, order);
     replace(o.result(),
             emit(OpKind::dot_general_, {turned, o.operand(1)}, shape(o.result()), attrs));
+    return true;
+  }
+
+  // A long left operand that lies along its rows, times few columns: the other way round, rows fill
+  // whole vectors, and only the small result is turned.
+  bool exchangeSides(OpId id) {
+    constexpr int64_t kFew = 8, kRows = 64, kSteps = 16;
+    const Op o = op(id);
+    const Side lhs = lhsOf(o), rhs = rhsOf(o);
+    const Shape from = shape(lhs.value), out = shape(o.result());
+    const Ints rows = lhs.free(static_cast<size_t>(from.rank()));
+    int64_t columns = freeElements(rhs), steps = 1;
+    for (int64_t d : lhs.summed) steps *= from.dims[static_cast<size_t>(d)];
+    if (rows.empty() || rows.back() != from.rank() - 1 || from.dims.back() < kRows ||
+        columns < 2 || columns > kFew || steps < kSteps || isComplex(from.dtype))
+      return false;
+    // The new result has the columns in front of the rows.
+    const auto batch = static_cast<int64_t>(lhs.batch.size());
+    const auto split = batch + static_cast<int64_t>(rows.size());
+    Ints order = range(batch);
+    for (int64_t d = split; d < out.rank(); ++d) order.push_back(d);
+    for (int64_t d = batch; d < split; ++d) order.push_back(d);
+    Shape turned{out.dtype, {}};
+    for (int64_t d : order) turned.dims.push_back(out.dims[static_cast<size_t>(d)]);
+    ir::Attrs attrs = o.attrs;
+    for (auto& [key, attr] : attrs) {
+      if (key == AttrKey::lhs_batching_dimensions) attr = rhs.batch;
+      if (key == AttrKey::lhs_contracting_dimensions) attr = rhs.summed;
+      if (key == AttrKey::rhs_batching_dimensions) attr = lhs.batch;
+      if (key == AttrKey::rhs_contracting_dimensions) attr = lhs.summed;
+    }
+    Value product = emit(OpKind::dot_general_, {o.operand(1), o.operand(0)}, turned, attrs);
+    replace(o.result(), transpose(product, inverse(order)));
     return true;
   }
 
