@@ -126,6 +126,13 @@ F floatOp(Opcode op, F a, F b, F c) {
     case Opcode::fsqrt: return std::sqrt(a);
     case Opcode::fmin: return a < b ? a : b;
     case Opcode::fmax: return a > b ? a : b;
+    case Opcode::fminimum:
+    case Opcode::fmaximum: {
+      if (std::isnan(a) || std::isnan(b)) return NAN;
+      bool takes_a = a == b ? std::signbit(a) == (op == Opcode::fminimum)
+                            : (a < b) == (op == Opcode::fminimum);
+      return takes_a ? a : b;
+    }
     case Opcode::floor: return std::floor(a);
     case Opcode::ceil: return std::ceil(a);
     case Opcode::trunc_int: return std::trunc(a);

@@ -11,22 +11,30 @@ namespace intrinsics = llvm::Intrinsic;
 
 namespace {
 
-// AVX-512's instruction for whole registers; 0 for others.
-intrinsics::ID scalef(llvm::Type* type) {
-  bool wide = type->getScalarSizeInBits() == 64;
-  switch (type->isVectorTy() ? type->getPrimitiveSizeInBits().getFixedValue() : 0) {
-    case 128:
-      return wide ? intrinsics::x86_avx512_mask_scalef_pd_128
-                  : intrinsics::x86_avx512_mask_scalef_ps_128;
-    case 256:
-      return wide ? intrinsics::x86_avx512_mask_scalef_pd_256
-                  : intrinsics::x86_avx512_mask_scalef_ps_256;
-    case 512:
-      return wide ? intrinsics::x86_avx512_mask_scalef_pd_512
-                  : intrinsics::x86_avx512_mask_scalef_ps_512;
-    default: return intrinsics::not_intrinsic;
+// An instruction of AVX-512 on whole registers, of floats and doubles.
+struct Avx512 {
+  intrinsics::ID ps[3], pd[3];  // of 128, 256 and 512 bits
+
+  intrinsics::ID of(llvm::Type* type) const {  // 0 for other types
+    const auto& widths = type->getScalarSizeInBits() == 64 ? pd : ps;
+    switch (type->isVectorTy() ? type->getPrimitiveSizeInBits().getFixedValue() : 0) {
+      case 128: return widths[0];
+      case 256: return widths[1];
+      case 512: return widths[2];
+      default: return intrinsics::not_intrinsic;
+    }
   }
-}
+};
+constexpr Avx512 kScalef = {
+    {intrinsics::x86_avx512_mask_scalef_ps_128, intrinsics::x86_avx512_mask_scalef_ps_256,
+     intrinsics::x86_avx512_mask_scalef_ps_512},
+    {intrinsics::x86_avx512_mask_scalef_pd_128, intrinsics::x86_avx512_mask_scalef_pd_256,
+     intrinsics::x86_avx512_mask_scalef_pd_512}};
+constexpr Avx512 kRange = {
+    {intrinsics::x86_avx512_mask_range_ps_128, intrinsics::x86_avx512_mask_range_ps_256,
+     intrinsics::x86_avx512_mask_range_ps_512},
+    {intrinsics::x86_avx512_mask_range_pd_128, intrinsics::x86_avx512_mask_range_pd_256,
+     intrinsics::x86_avx512_mask_range_pd_512}};
 
 }  // namespace
 
@@ -136,6 +144,7 @@ llvm::Value* Emitter::emitBinary(const Inst& inst) {
     case Opcode::fsub: return ir_.CreateFSub(a, b);
     case Opcode::fmul: return ir_.CreateFMul(a, b);
     case Opcode::fdiv: return ir_.CreateFDiv(a, b);
+    case Opcode::fminimum: case Opcode::fmaximum: return emitExtremum(inst);
     case Opcode::fmin: return ir_.CreateSelect(ir_.CreateFCmpOLT(a, b), a, b);
     case Opcode::fmax: return ir_.CreateSelect(ir_.CreateFCmpOGT(a, b), a, b);
     default: TERCEL_CHECK(false, "no code for ", kernel::opcodeName(inst.op));
@@ -181,19 +190,45 @@ llvm::Value* Emitter::emitFloatUnary(const Inst& inst) {
   }
 }
 
+// All lanes of an instruction whose last operands are a mask and, of 512 bits, how it rounds.
+llvm::Value* Emitter::emitAvx512(intrinsics::ID id, std::initializer_list<Value*> operands) {
+  llvm::SmallVector<Value*, 6> args(operands);
+  auto* t = llvm::cast<llvm::FixedVectorType>(args[0]->getType());
+  unsigned lanes = std::max(t->getNumElements(), 8u);
+  args.push_back(llvm::Constant::getAllOnesValue(ir_.getIntNTy(lanes)));
+  if (t->getPrimitiveSizeInBits() == 512) args.push_back(ir_.getInt32(4));  // as MXCSR says
+  return ir_.CreateIntrinsic(id, {}, args);
+}
+
+llvm::Value* Emitter::emitExtremum(const Inst& inst) {
+  Value *a = operand(inst, 0), *b = operand(inst, 1);
+  const bool maximum = inst.op == Opcode::fmaximum;
+  if (target_.architecture == Architecture::aarch64)
+    return intrinsic(maximum ? intrinsics::maximum : intrinsics::minimum, {a, b});
+  Value* picked = nullptr;
+  if (intrinsics::ID id = kRange.of(a->getType()); target_.has_avx512 && id) {
+    constexpr uint32_t kMinimum = 4, kMaximum = 5;  // with the sign of what is picked
+    picked = emitAvx512(id, {a, b, ir_.getInt32(maximum ? kMaximum : kMinimum), a});
+  } else {
+    // Each way around the second operand is given where both are zeros: these differ in the sign.
+    auto ordered = [&](Value* x, Value* y) {
+      Value* first = maximum ? ir_.CreateFCmpOGT(x, y) : ir_.CreateFCmpOLT(x, y);
+      return ir_.CreateBitCast(ir_.CreateSelect(first, x, y), integersLike(x));
+    };
+    Value *one = ordered(a, b), *other = ordered(b, a);
+    Value* both = maximum ? ir_.CreateAnd(one, other) : ir_.CreateOr(one, other);
+    picked = ir_.CreateBitCast(both, a->getType());
+  }
+  return ir_.CreateSelect(ir_.CreateFCmpUNO(a, b), ir_.CreateFAdd(a, b), picked);
+}
+
 // a 2^exponent: what vscalef does, or two products of which only the second one rounds.
 llvm::Value* Emitter::emitScalb(Value* a, Value* exponent) {
   llvm::Type* float_type = a->getType();
   bool wide = float_type->getScalarSizeInBits() == 64;
-  if (intrinsics::ID id = scalef(float_type); target_.has_avx512 && id) {
-    unsigned lanes = llvm::cast<llvm::FixedVectorType>(float_type)->getNumElements();
-    llvm::SmallVector<Value*, 5> args = {
-        a, exponent, a, llvm::Constant::getAllOnesValue(ir_.getIntNTy(std::max(lanes, 8u)))};
-    if (lanes * (wide ? 64 : 32) == 512) args.push_back(ir_.getInt32(4));  // rounds as MXCSR says
-    return ir_.CreateIntrinsic(id, {}, args);
-  }
-  llvm::Type* int_type =
-      float_type->getWithNewType(wide ? ir_.getInt64Ty() : ir_.getInt32Ty());
+  if (intrinsics::ID id = kScalef.of(float_type); target_.has_avx512 && id)
+    return emitAvx512(id, {a, exponent, a});
+  llvm::Type* int_type = integersLike(a);
   // An integer added to 1.5 ulp^-1 is in the sum's low bits.
   llvm::Constant* shifter = llvm::ConstantFP::get(float_type, wide ? 0x1.8p52 : 0x1.8p23);
   int mantissa = wide ? 52 : 23, bias = wide ? 1023 : 127;

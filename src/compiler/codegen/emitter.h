@@ -58,6 +58,8 @@ class Emitter {
   Value* emitMulHigh(Value* a, Value* b);
   Value* emitMulHigh64(Value* a, Value* b);
   Value* emitFloatUnary(const Inst& inst);
+  Value* emitAvx512(llvm::Intrinsic::ID id, std::initializer_list<Value*> operands);
+  Value* emitExtremum(const Inst& inst);
   Value* emitScalb(Value* a, Value* exponent);
   Value* emitCompare(const Inst& inst);
   Value* intrinsic(llvm::Intrinsic::ID id, std::initializer_list<Value*> operands);
@@ -106,6 +108,9 @@ class Emitter {
     return lanes == 1 ? element : llvm::FixedVectorType::get(element, lanes);
   }
   llvm::Type* type(kernel::Type t) { return lanesOf(scalarType(t.scalar), t.lanes); }
+  llvm::Type* integersLike(Value* v) {
+    return v->getType()->getWithNewType(ir_.getIntNTy(v->getType()->getScalarSizeInBits()));
+  }
   // An integer constant of v's type.
   llvm::Constant* bits(Value* v, uint64_t value) {
     return llvm::ConstantInt::get(v->getType(), value);

@@ -31,6 +31,7 @@ bool commutes(Opcode op) {
     case Opcode::iadd: case Opcode::imul: case Opcode::and_: case Opcode::or_:
     case Opcode::xor_: case Opcode::fadd: case Opcode::fmul: case Opcode::smin:
     case Opcode::smax: case Opcode::umin: case Opcode::umax: case Opcode::umulh:
+    case Opcode::fminimum: case Opcode::fmaximum:
       return true;
     default:
       return false;

@@ -55,8 +55,8 @@ V emitCompare(Builder& b, const ir::Op& op, DType in, V x, V y) {
   return {};
 }
 
-// NaN where either is NaN; of zeros, +0 is the larger. The instruction gives its second operand where
-// both are equal or one is NaN.
+// NaN where either is NaN; of zeros, +0 is the larger. With a constant one instruction does that which
+// gives its second operand where both are equal or one is NaN.
 V emitFloatExtremum(Builder& b, bool maximum, V x, V y) {
   const Opcode op = maximum ? Opcode::fmax : Opcode::fmin;
   if (b.isConstant(x)) std::swap(x, y);
@@ -67,11 +67,7 @@ V emitFloatExtremum(Builder& b, bool maximum, V x, V y) {
     const bool wins_ties = bits == (maximum ? 0 : sign);
     return wins_ties ? b.select(isNan(b, x), x, b.binary(op, x, y)) : b.binary(op, y, x);
   }
-  V one = b.cast(Opcode::bitcast, b.binary(op, x, y), word);
-  V other = b.cast(Opcode::bitcast, b.binary(op, y, x), word);
-  V both = b.binary(maximum ? Opcode::and_ : Opcode::or_, one, other);
-  V picked = b.cast(Opcode::bitcast, both, b.type(y).scalar);
-  return b.select(b.compare(Opcode::fcmp, Predicate::uno, x, y), b.fadd(x, y), picked);
+  return b.binary(maximum ? Opcode::fmaximum : Opcode::fminimum, x, y);
 }
 
 V emitExtremum(Builder& b, bool maximum, DType in, V x, V y) {
