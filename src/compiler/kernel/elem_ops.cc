@@ -55,8 +55,8 @@ V emitCompare(Builder& b, const ir::Op& op, DType in, V x, V y) {
   return {};
 }
 
-// NaN where either is NaN; of zeros, +0 is the larger. With a constant one instruction does that which
-// gives its second operand where both are equal or one is NaN.
+// NaN where either is NaN; of zeros, +0 is the larger. With a constant the instruction does that,
+// which gives its second operand where both are equal or one is NaN.
 V emitFloatExtremum(Builder& b, bool maximum, V x, V y) {
   const Opcode op = maximum ? Opcode::fmax : Opcode::fmin;
   if (b.isConstant(x)) std::swap(x, y);

@@ -40,10 +40,13 @@ class RowsNest {
                  [&](Emitter& e, const Indices& i) { probe(e, i); });
     repeatable_ = std::ranges::all_of(
         stages_.reductions(), [&](size_t r) { return initIsRepeatable(m_, stages_.op(r)); });
-    constexpr int64_t kAccumulators = 8, kFewAccumulators = 2;
+    constexpr int64_t kAccumulators = 8, kOfGathered = 2, kOfShortRows = 4;
+    // Such rows are no loops, whose additions wait for each other. A task of little work must pay.
+    bool is_short = rowSize() <= 4 && cluster_.ops.size() > 4;
     int64_t carried = std::max<int64_t>(1, static_cast<int64_t>(stages_.accumulators()));
     bool gathers = plan_.avoidRowsUpTo(longestGatheredRow());
-    width_ = std::max<int64_t>(1, (gathers ? kFewAccumulators : kAccumulators) / carried);
+    int64_t most = gathers ? kOfGathered : is_short ? kOfShortRows : kAccumulators;
+    width_ = std::max<int64_t>(1, most / carried);
     if (plan_.rows() && !repeatable_) plan_.useScalars();
     plan_.blockRowsUpTo(longestBlockedRow());
     findSaved();
@@ -118,14 +121,19 @@ class RowsNest {
     e.streaming = false;
   }
 
+  int64_t rowSize() const {
+    int64_t size = 1;
+    for (size_t d = 0; d < cluster_.domain.size(); ++d)
+      if (cluster_.reduced[d]) size *= cluster_.domain[d];
+    return size;
+  }
+
   // Costly values that a later stage needs again are kept in scratch memory, a row or a task's
   // columns of them.
   void findSaved() {
     auto reused = stages_.reused();
     std::erase_if(reused, [&](const auto& r) { return isComplex(savedType(r.op)); });
-    int64_t row = 1, bytes = 0;
-    for (size_t d = 0; d < cluster_.domain.size(); ++d)
-      if (cluster_.reduced[d]) row *= cluster_.domain[d];
+    int64_t row = rowSize(), bytes = 0;
     for (const auto& r : reused) bytes += byteSize(computedScalar(savedType(r.op)));
     if (plan_.rows()) {
       if (row > kMaxSavedRow) return;
