@@ -63,6 +63,18 @@ def test_what_others_left_in_scratch_memory_does_not_matter(agree, tercel, rng, 
         agree(product, *operands(rng, LAYOUTS[layout], m=m, k=k, n=n), scale=10)
 
 
+@pytest.mark.parametrize("dtype", ["bfloat16", "float16"])
+def test_outer_products_of_halves_are_rounded_once_from_zero(tercel, rng, dtype):
+    def special(count):
+        return np.concatenate([[0.0, -0.0, 3e-4, -2e-5], rng.normal(size=count)]).astype(
+            jnp.dtype(dtype))
+
+    a, b = special(40)[:, None], special(71)[None]
+    got = jax.jit(jnp.matmul)(jax.device_put(a, tercel), jax.device_put(b, tercel))
+    want = (a.astype(np.float32) * b.astype(np.float32) + np.float32(0)).astype(a.dtype)
+    np.testing.assert_array_equal(np.asarray(got).view(np.uint16), want.view(np.uint16))
+
+
 @pytest.mark.parametrize("layout", LAYOUTS)
 @pytest.mark.parametrize("m, k, n", [(61, 130, 83), (5, 77, 200), (200, 77, 5), (13, 40, 70)])
 def test_nan_stays_in_its_row_and_column(tercel, rng, layout, m, k, n):

@@ -78,7 +78,7 @@ Value computeAfterSlice(Rewriter& rw, const Op& slice) {
 }
 
 // One side of an outer product: [batch, free] in the order of the result, then spread over it.
-Value outerFactor(Rewriter& rw, const Op& dot, int side, size_t other_free) {
+Value outerFactor(Rewriter& rw, const Op& dot, int side, size_t other_free, DType dtype) {
   Value v = dot.operand(side);
   const Ints& batch =
       dot.ints(side ? AttrKey::rhs_batching_dimensions : AttrKey::lhs_batching_dimensions);
@@ -95,7 +95,7 @@ Value outerFactor(Rewriter& rw, const Op& dot, int side, size_t other_free) {
   Dims kept;
   for (int64_t d : order) kept.push_back(rw.shape(v).dims[d]);
   for (int64_t d : contracting) order.push_back(d);
-  Value factor = rw.reshape(rw.transpose(rw.convert(v, result.dtype), order), kept);
+  Value factor = rw.reshape(rw.transpose(rw.convert(v, dtype), order), kept);
   return rw.broadcast(factor, result.dims, where);
 }
 
@@ -109,9 +109,11 @@ Value outerProduct(Rewriter& rw, const Op& dot) {
   if (isPred(t) || isComplex(t)) return {};
   size_t lhs_free = static_cast<size_t>(lhs.rank()) - contracting.size() -
                     dot.ints(AttrKey::lhs_batching_dimensions).size();
-  Value a = outerFactor(rw, dot, 0, lhs_free), b = outerFactor(rw, dot, 1, lhs_free);
+  DType wide = t == DType::f16 || t == DType::bf16 ? DType::f32 : t;  // sums are rounded once
+  Value a = outerFactor(rw, dot, 0, lhs_free, wide), b = outerFactor(rw, dot, 1, lhs_free, wide);
   Value product = rw.binary(OpKind::multiply_, a, b);
-  return isFloat(t) ? rw.binary(OpKind::add_, product, rw.like(product, 0)) : product;
+  if (!isFloat(t)) return product;
+  return rw.convert(rw.binary(OpKind::add_, product, rw.like(product, 0)), t);
 }
 
 // n equal numbers added up. Infinities and NaN come out as from the sum; so does its sign of zero.
