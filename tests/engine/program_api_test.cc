@@ -387,6 +387,24 @@ TEST(ProgramApi, StatesAreSavedAndLoaded) {
   EXPECT_EQ(std::distance(std::filesystem::directory_iterator(folder.path), {}), 1);
 }
 
+TEST(ProgramApi, TwoInstancesSaveToOnePathAtOnce) {
+  TemporaryFolder folder;
+  const std::string path = folder.path / "state";
+  auto save = [&] {
+    Loaded one(serializeArtifact(makeArtifact()));
+    for (int i = 0; i < 40; ++i) {
+      EXPECT_EQ(tercel_instance_save_state(one.instance, path.c_str()), TERCEL_OK)
+          << tercel_error_message();
+      EXPECT_EQ(tercel_instance_load_state(one.instance, path.c_str()), TERCEL_OK)
+          << tercel_error_message();
+    }
+  };
+  std::thread other(save);
+  save();
+  other.join();
+  EXPECT_EQ(std::distance(std::filesystem::directory_iterator(folder.path), {}), 1);
+}
+
 TEST(ProgramApi, WeightsInAFileOfTheirOwn) {
   TemporaryFolder folder;
   tercel::program::Artifact artifact = makeArtifact();

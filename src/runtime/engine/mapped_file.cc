@@ -6,6 +6,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <atomic>
 #include <cerrno>
 #include <cstdio>
 #include <cstring>
@@ -70,7 +71,9 @@ Result<program::HeldBytes> mapFile(const std::string& path) {
 }
 
 Status writeFile(const std::string& path, std::span<const std::byte> bytes) {
-  const std::string draft = cat(path, ".", static_cast<int64_t>(getpid()), ".part");
+  static std::atomic<int64_t> drafts{0};  // two threads may write one path at once
+  const std::string draft =
+      cat(path, ".", static_cast<int64_t>(getpid()), ".", drafts.fetch_add(1), ".part");
   File file(open(draft.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666));
   if (file.descriptor() < 0) return failed("write", path, errno);
   if (writeAll(file.descriptor(), bytes) && file.finish() &&
