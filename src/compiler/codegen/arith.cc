@@ -1,5 +1,6 @@
 #include <llvm/IR/IntrinsicsX86.h>
 
+#include "compiler/codegen/by_width.h"
 #include "compiler/codegen/emitter.h"
 
 namespace tercel::codegen {
@@ -11,18 +12,11 @@ namespace intrinsics = llvm::Intrinsic;
 
 namespace {
 
-// An instruction of AVX-512 on whole registers, of floats and doubles.
+// An instruction of AVX-512, of floats and of doubles.
 struct Avx512 {
-  intrinsics::ID ps[3], pd[3];  // of 128, 256 and 512 bits
-
-  intrinsics::ID of(llvm::Type* type) const {  // 0 for other types
-    const auto& widths = type->getScalarSizeInBits() == 64 ? pd : ps;
-    switch (type->isVectorTy() ? type->getPrimitiveSizeInBits().getFixedValue() : 0) {
-      case 128: return widths[0];
-      case 256: return widths[1];
-      case 512: return widths[2];
-      default: return intrinsics::not_intrinsic;
-    }
+  ByWidth ps, pd;
+  intrinsics::ID of(llvm::Type* type) const {
+    return (type->getScalarSizeInBits() == 64 ? pd : ps).of(type);
   }
 };
 constexpr Avx512 kScalef = {

@@ -2,6 +2,7 @@
 // by part.
 #include <llvm/IR/IntrinsicsX86.h>
 
+#include "compiler/codegen/by_width.h"
 #include "compiler/codegen/emitter.h"
 
 namespace tercel::codegen {
@@ -9,20 +10,6 @@ namespace tercel::codegen {
 namespace intrinsics = llvm::Intrinsic;
 
 namespace {
-
-// By the width of a register.
-struct ByWidth {
-  intrinsics::ID of128, of256, of512;
-  intrinsics::ID of(unsigned bits, int most_bytes) const {
-    if (bits > 8 * static_cast<unsigned>(most_bytes)) return intrinsics::not_intrinsic;
-    switch (bits) {
-      case 128: return of128;
-      case 256: return of256;
-      case 512: return of512;
-      default: return intrinsics::not_intrinsic;
-    }
-  }
-};
 
 constexpr ByWidth kBytes = {intrinsics::x86_avx512_vpdpbusd_128,
                             intrinsics::x86_avx512_vpdpbusd_256,
@@ -33,28 +20,29 @@ constexpr ByWidth kHalves = {intrinsics::x86_avx512_vpdpwssd_128,
 constexpr ByWidth kHalvesUnadded = {intrinsics::x86_sse2_pmadd_wd, intrinsics::x86_avx2_pmadd_wd,
                                     intrinsics::x86_avx512_pmaddw_d_512};
 
-unsigned registerBits(llvm::Value* v) {
-  return v->getType()->isVectorTy()
-             ? static_cast<unsigned>(v->getType()->getPrimitiveSizeInBits().getFixedValue())
-             : 0;
+// Where vectors of so many bytes have it.
+intrinsics::ID upTo(int most_bytes, const ByWidth& instruction, llvm::Type* type) {
+  const auto most_bits = 8 * static_cast<uint64_t>(most_bytes);
+  const bool wide = type->getPrimitiveSizeInBits().getFixedValue() > most_bits;
+  return wide ? intrinsics::not_intrinsic : instruction.of(type);
 }
 
 }  // namespace
 
 llvm::Value* Emitter::emitDotHalves(Value* a, Value* b, Value* c) {
-  unsigned width = registerBits(c);
-  intrinsics::ID id = kHalves.of(width, target_.byte_dot_bytes);
+  intrinsics::ID id = upTo(target_.byte_dot_bytes, kHalves, c->getType());
   if (id != intrinsics::not_intrinsic) return ir_.CreateIntrinsic(id, {}, {c, a, b});
-  id = kHalvesUnadded.of(width, target_.has_pair_dot ? target_.vector_bytes : 0);
+  id = upTo(target_.has_pair_dot ? target_.vector_bytes : 0, kHalvesUnadded, c->getType());
   if (id == intrinsics::not_intrinsic) return emitDotOfParts(a, b, c, 16, true);
-  auto* halves = llvm::FixedVectorType::get(ir_.getInt16Ty(), width / 16);
+  auto* words = llvm::cast<llvm::FixedVectorType>(c->getType());
+  auto* halves = llvm::FixedVectorType::get(ir_.getInt16Ty(), 2 * words->getNumElements());
   Value* sums = ir_.CreateIntrinsic(
       id, {}, {ir_.CreateBitCast(a, halves), ir_.CreateBitCast(b, halves)});
   return ir_.CreateAdd(sums, c);
 }
 
 llvm::Value* Emitter::emitDotBytes(Value* a, Value* b, Value* c) {
-  intrinsics::ID id = kBytes.of(registerBits(c), target_.byte_dot_bytes);
+  intrinsics::ID id = upTo(target_.byte_dot_bytes, kBytes, c->getType());
   if (id != intrinsics::not_intrinsic) return ir_.CreateIntrinsic(id, {}, {c, a, b});
   return emitDotOfParts(a, b, c, 8, false);
 }

@@ -55,6 +55,15 @@ OpId RegionCopier::copyOp(OpId old) {
   return fresh;
 }
 
+OpId copyOn(Module& module, Value v, Values operands) {
+  const OpId old = module.value(v).def;
+  const Type type = module.type(v);
+  const OpId copy = module.addOp(module.op(old).kind, std::move(operands), {&type, 1});
+  module.op(copy).attrs = module.op(old).attrs;
+  module.op(copy).loc = module.op(old).loc;
+  return copy;
+}
+
 namespace {
 
 // `own`: the values defined so far in the region and those around it up to the op's.

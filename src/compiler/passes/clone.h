@@ -29,6 +29,10 @@ class RegionCopier {
   std::vector<ir::Value> mapped_;
 };
 
+// The op of a value once more, on other operands; it has one result, no regions, and is in no region
+// yet.
+ir::OpId copyOn(ir::Module& module, ir::Value v, ir::Values operands);
+
 // Renumbers a module so that its arrays hold only what its functions reach, in order of appearance.
 void compact(ir::Module& module);
 

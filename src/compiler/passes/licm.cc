@@ -136,13 +136,9 @@ class Hoister {
   Value outside(Value v, int depth) {
     if (facts(v).level < depth) return v;
     if (facts(v).copy.valid()) return facts(v).copy;
-    const Op& op = *module_.def(v);
-    Values operands = op.operands;
+    Values operands = module_.def(v)->operands;
     for (Value& operand : operands) operand = outside(operand, depth);
-    Type type = module_.type(v);
-    OpId copy = module_.addOp(op.kind, std::move(operands), {&type, 1});
-    module_.op(copy).attrs = op.attrs;
-    module_.op(copy).loc = op.loc;
+    OpId copy = copyOn(module_, v, std::move(operands));
     hoisted_.push_back(copy);
     Value result = module_.op(copy).result();
     facts(v).copy = result;

@@ -3,6 +3,7 @@
 // second writes where the first has read. A barrier keeps fusion from computing the first inside of
 // the second.
 #include <algorithm>
+#include <unordered_map>
 
 #include "compiler/passes/clone.h"
 #include "compiler/passes/passes.h"
@@ -22,11 +23,14 @@ enum class Read : uint8_t { none, in_place, elsewhere };
 // How the values of a body read what the loop carries in one lane.
 class Reads {
  public:
-  Reads(const Module& m, const Region& body, size_t lane) : m_(m), reads_(m.valueCount()) {
+  Reads(const Module& m, const Region& body, size_t lane) {
     reads_[body.args[lane].index] = Read::in_place;
     for (OpId id : body.ops) note(m.op(id));
   }
-  Read of(Value v) const { return reads_[v.index]; }
+  Read of(Value v) const {
+    auto at = reads_.find(v.index);
+    return at == reads_.end() ? Read::none : at->second;
+  }
 
  private:
   void note(const Op& op) {
@@ -41,20 +45,18 @@ class Reads {
     for (Value v : op.results) reads_[v.index] = most;
   }
 
-  const Module& m_;
-  std::vector<Read> reads_;  // by value
+  std::unordered_map<uint32_t, Read> reads_;  // by value; of others: none
 };
 
 // Passes over arrays and nothing else, so that copying them counts.
 bool onlyPasses(const Module& m, const Region& body) {
   return body.ops.size() <= kMaxOps && std::ranges::all_of(body.ops, [&](OpId id) {
-    switch (opClass(m.op(id).kind)) {
-      case OpClass::unary: case OpClass::binary: case OpClass::ternary:
-      case OpClass::shape: case OpClass::index: case OpClass::source:
-        return true;
+    const OpKind kind = m.op(id).kind;
+    switch (opClass(kind)) {
+      case OpClass::shape: case OpClass::index: case OpClass::source: return true;
       default:
-        return m.op(id).kind == OpKind::convolution_ || m.op(id).kind == OpKind::reduce_ ||
-               m.op(id).kind == OpKind::reduce_window_;
+        return isElementwise(kind) || kind == OpKind::convolution_ || kind == OpKind::reduce_ ||
+               kind == OpKind::reduce_window_;
     }
   });
 }
@@ -91,8 +93,7 @@ class Pairing : public Rewriter {
 
  private:
   void writeOutFirst(OpId id, const Counter& counter) {
-    RegionCopier copier(module(), module());
-    Values next = inlineRegion(copier.copy(op(id).regions[1]), op(id).operands);
+    Values next = inlineRegion(copier_.copy(op(id).regions[1]), op(id).operands);
     next[counter.lane] =
         like(next[counter.lane], static_cast<double>(counter.first + counter.step));
     module().op(id).operands = next;
@@ -100,8 +101,7 @@ class Pairing : public Rewriter {
 
   void pair(OpId id) {
     const RegionId body = op(id).regions[1];
-    RegionCopier copier(module(), module());
-    const RegionId second = copier.copy(body);
+    const RegionId second = copier_.copy(body);
     std::vector<Type> types;
     for (Value v : module().region(body).results) types.push_back(module().type(v));
     const OpId barrier = module().addOp(OpKind::optimization_barrier_,
@@ -114,6 +114,8 @@ class Pairing : public Rewriter {
     ops.insert(ops.end(), more.begin(), more.end());
     module().region(body).results = module().region(second).results;
   }
+
+  RegionCopier copier_{module(), module()};
 };
 
 }  // namespace

@@ -57,14 +57,10 @@ class Sinker {
   Value copyOf(Value v, RegionId id, std::vector<OpId>& copies) {
     auto [at, fresh] = copies_.try_emplace(v.index, v);
     if (!fresh) return at->second;
-    const Op op = *module_.def(v);
-    Values operands = op.operands;
+    Values operands = module_.def(v)->operands;
     for (Value& operand : operands)
       if (mayBeMade(operand, id)) operand = copyOf(operand, id, copies);
-    const Type type = module_.type(v);
-    const OpId copy = module_.addOp(op.kind, std::move(operands), {&type, 1});
-    module_.op(copy).attrs = op.attrs;
-    module_.op(copy).loc = op.loc;
+    const OpId copy = copyOn(module_, v, std::move(operands));
     copies.push_back(copy);
     return copies_.at(v.index) = module_.op(copy).result();
   }
@@ -77,9 +73,6 @@ class Sinker {
 
 }  // namespace
 
-PassResult sinkConstants(Module& module) {
-  if (module.functions.empty()) return false;
-  return Sinker(module).run();
-}
+PassResult sinkConstants(Module& module) { return Sinker(module).run(); }
 
 }  // namespace tercel::passes

@@ -49,7 +49,7 @@ bool staysAsItIs(const ir::Module& m, ir::RegionId region, ir::Value v) {
 }
 
 bool mayUpdate(const Op& op) {
-  return op.kind == OpKind::dynamic_update_slice_ || op.kind == OpKind::scatter_ || hasEffect(op);
+  return updatesInPlace(op.kind) || hasEffect(op);
 }
 
 }  // namespace

@@ -267,9 +267,7 @@ class Fusion {
   // An array, and what earlier updates made it from: all of it may be one piece of memory.
   std::unordered_set<uint32_t> historyOf(Value v) const {
     std::unordered_set<uint32_t> history = {v.index};
-    for (const Op* def = m_.def(v);
-         def && (def->kind == OpKind::dynamic_update_slice_ || def->kind == OpKind::scatter_);
-         def = m_.def(v)) {
+    for (const Op* def = m_.def(v); def && updatesInPlace(def->kind); def = m_.def(v)) {
       v = def->operand(m_.value(v).index);
       history.insert(v.index);
     }

@@ -36,6 +36,10 @@ bool hasEffect(const Op& op) {
   }
 }
 
+bool updatesInPlace(OpKind kind) {
+  return kind == OpKind::dynamic_update_slice_ || kind == OpKind::scatter_;
+}
+
 bool isMemoryConstant(const Op& op) {
   return op.kind == OpKind::constant_ && !op.literal().isSplat();
 }

@@ -22,6 +22,8 @@ bool isHeavy(ir::OpKind kind);
 bool rereadsOperands(const ir::Module& module, const ir::Op& op);
 bool isFreeMovement(ir::OpKind kind);
 bool hasEffect(const ir::Op& op);
+// Writes to its first operands in place, where those are not needed any more.
+bool updatesInPlace(ir::OpKind kind);
 // The most that one kernel may hold, in the units of opWeight.
 inline constexpr double kMaxClusterWeight = 160;
 // How much it adds to the size of a kernel, in vector instructions.

@@ -60,8 +60,7 @@ class Inspection {
   bool resultFits(const Op& op, Value v) {
     if (m_.type(v).is_token) return false;
     int64_t elements = m_.shape(v).elements();
-    bool in_place = isControl(op.kind) || op.kind == OpKind::dynamic_update_slice_ ||
-                    op.kind == OpKind::scatter_;
+    bool in_place = isControl(op.kind) || updatesInPlace(op.kind);
     if (elements == 0 || (elements > kMaxElements && !in_place)) return false;
     scratch_ += std::min(elements, kMaxElements);
     return true;
