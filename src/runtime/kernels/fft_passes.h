@@ -87,56 +87,51 @@ struct OddRadix {
 };
 
 // Any odd radix, in the same way.
-template <class V, class T>
-void anyOddButterfly(C<V>* a, int radix, const Complex<T>* roots) {
-  const int half = radix / 2;
-  C<V> sum[kMaxOddRadix / 2 + 1], difference[kMaxOddRadix / 2 + 1];
-  const C<V> first = a[0];
-  for (int j = 1; j <= half; ++j) {
-    sum[j] = a[j] + a[radix - j];
-    difference[j] = timesMinusI(a[j] - a[radix - j]);
-    a[0] = a[0] + sum[j];
-  }
-  for (int k = 1; k <= half; ++k) {
-    C<V> even = first, odd{V{}, V{}};
-    for (int j = 1, at = k; j <= half; ++j, at = at + k < radix ? at + k : at + k - radix) {
-      const Complex<T> root = roots[at];
-      even = even + C<V>{sum[j].re * root.re, sum[j].im * root.re};
-      odd = odd - C<V>{difference[j].re * root.im, difference[j].im * root.im};
+struct AnyOddRadix {
+  static constexpr int kRadix = kMaxOddRadix;  // the most
+  int radix;
+  template <class V, class T>
+  void operator()(C<V>* a, const Complex<T>* roots) const {
+    const int half = radix / 2;
+    C<V> sum[kMaxOddRadix / 2 + 1], difference[kMaxOddRadix / 2 + 1];
+    const C<V> first = a[0];
+    for (int j = 1; j <= half; ++j) {
+      sum[j] = a[j] + a[radix - j];
+      difference[j] = timesMinusI(a[j] - a[radix - j]);
+      a[0] = a[0] + sum[j];
     }
-    a[k] = even + odd;
-    a[radix - k] = even - odd;
+    for (int k = 1; k <= half; ++k) {
+      C<V> even = first, odd{V{}, V{}};
+      for (int j = 1, at = k; j <= half; ++j, at = at + k < radix ? at + k : at + k - radix) {
+        const Complex<T> root = roots[at];
+        even = even + C<V>{sum[j].re * root.re, sum[j].im * root.re};
+        odd = odd - C<V>{difference[j].re * root.im, difference[j].im * root.im};
+      }
+      a[k] = even + odd;
+      a[radix - k] = even - odd;
+    }
   }
-}
+};
 
-template <class V, class T>
-void runAnyOddPass(const Pass<T>& pass, const C<V>* __restrict from, C<V>* __restrict to) {
-  const int radix = pass.radix;
-  const int64_t m = pass.groups, s = pass.stride;
-  C<V> a[kMaxOddRadix];
-  for (int64_t p = 0; p < m; ++p) {
-    const Complex<T>* w = pass.twiddles + p * (radix - 1);
-    for (int64_t q = 0; q < s; ++q) {
-      for (int j = 0; j < radix; ++j) a[j] = from[q + s * (p + m * j)];
-      anyOddButterfly(a, radix, pass.roots);
-      C<V>* out = to + q + s * radix * p;
-      out[0] = a[0];
-      for (int k = 1; k < radix; ++k) out[s * k] = a[k] * w[k - 1];
-    }
-  }
+// How many points the butterfly takes.
+template <class Butterfly>
+constexpr int radixOf(const Butterfly&) {
+  return Butterfly::kRadix;
 }
+inline int radixOf(const AnyOddRadix& butterfly) { return butterfly.radix; }
 
 template <bool kTurned, class Butterfly, class V, class T>
-void runPass(const Pass<T>& pass, const C<V>* __restrict from, C<V>* __restrict to) {
-  constexpr int R = Butterfly::kRadix;
+void runPass(const Pass<T>& pass, const C<V>* __restrict from, C<V>* __restrict to,
+             const Butterfly& butterfly) {
+  const int R = radixOf(butterfly);
   const int64_t m = pass.groups, s = pass.stride;
   for (int64_t p = 0; p < m; ++p) {
     const Complex<T>* w = pass.twiddles + p * (R - 1);
     for (int64_t q = 0; q < s; ++q) {
-      C<V> a[R];
+      C<V> a[Butterfly::kRadix];
 #pragma GCC unroll 16
       for (int j = 0; j < R; ++j) a[j] = from[q + s * (p + m * j)];
-      Butterfly()(a, pass.roots);
+      butterfly(a, pass.roots);
       C<V>* out = to + q + s * R * p;
       out[0] = a[0];
 #pragma GCC unroll 16
@@ -146,9 +141,9 @@ void runPass(const Pass<T>& pass, const C<V>* __restrict from, C<V>* __restrict 
 }
 
 template <class Butterfly, class V, class T>
-void runPassOf(const Pass<T>& pass, const C<V>* from, C<V>* to) {
-  if (pass.groups == 1) return runPass<false, Butterfly>(pass, from, to);
-  runPass<true, Butterfly>(pass, from, to);
+void runPassOf(const Pass<T>& pass, const C<V>* from, C<V>* to, const Butterfly& butterfly = {}) {
+  if (pass.groups == 1) return runPass<false>(pass, from, to, butterfly);
+  runPass<true>(pass, from, to, butterfly);
 }
 
 template <class V, class T>
@@ -162,7 +157,7 @@ void runPass(const Pass<T>& pass, const C<V>* from, C<V>* to) {
     case 8: return runPassOf<Radix8<T>>(pass, from, to);
     case 11: return runPassOf<OddRadix<T, 11>>(pass, from, to);
     case 13: return runPassOf<OddRadix<T, 13>>(pass, from, to);
-    default: return runAnyOddPass(pass, from, to);
+    default: return runPassOf(pass, from, to, AnyOddRadix{pass.radix});
   }
 }
 
