@@ -237,3 +237,38 @@ def test_arrays_that_need_other_memory_on_every_turn(agree, rng, turns):
     agree(around, u, v, w)
     agree(nested, 0.01 * u)
     agree(jax.grad(lambda u: (wave(u)[1] ** 2).sum()), 0.1 * u)
+
+
+def test_turns_that_need_nothing_of_each_other(agree, rng):
+    """Enough of them to be shared out."""
+    x, y = floats(rng, 3000, 24), floats(rng, 3000)
+    xs, ys = jnp.asarray(x), jnp.asarray(y)
+
+    def root(a):
+        return lax.while_loop(lambda s: jnp.abs(s[0] * s[0] - a) > 1e-3 * a,
+                              lambda s: (0.5 * (s[0] + a / s[0]), s[1] + 1), (a + 1, 0))
+
+    def filtered(row):
+        return lax.scan(lambda c, v: (0.9 * c + v, c), np.float32(0), row)
+
+    def every_third(i, a):
+        row = lax.dynamic_slice(a, (3 * i, 0), (3, 24))
+        return lax.dynamic_update_slice(a, jnp.tanh(row) + xs[i], (3 * i, 0))
+
+    def by_threes(a):
+        def body(state):
+            i, a = state
+            row = lax.dynamic_slice(a, (i, 0), (3, 24))
+            return i + 3, lax.dynamic_update_slice(a, jnp.tanh(row) * ys[i], (i, 0))
+
+        return lax.while_loop(lambda s: s[0] < 3000, body, (0, a))
+
+    agree(lambda v: lax.map(root, v), np.abs(y))
+    agree(lambda v: lax.map(filtered, v), x)
+    agree(lambda v: lax.map(lambda row: (row @ row, jnp.sort(row)[::-1], jnp.argmax(row)), v), x)
+    agree(lambda v: lax.scan(lambda c, row: (c, c * row.sum()), jnp.arange(3.0), v), x)
+    agree(lambda v: lax.fori_loop(0, 1000, every_third, v), x)
+    agree(by_threes, x)
+    # And those that do.
+    agree(lambda v: lax.fori_loop(1, 3000, lambda i, a: a.at[i].set(0.5 * a[i - 1] + v[i]), v), y)
+    agree(lambda v: lax.fori_loop(0, 2999, lambda i, a: a.at[i].set(a[i + 1] + v[i]), v), y)

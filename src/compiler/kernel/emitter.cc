@@ -85,7 +85,7 @@ Emitter::Scope& Emitter::scopeOf(const Elem& elem, const Indices& indices) {
   return *scope;
 }
 
-// i, which is less than `bound`, in as few bits as `dtype` needs.
+// In as few bits as the type needs.
 Elem Emitter::iotaAt(const Index& i, DType dtype, int64_t bound) {
   constexpr int64_t kExact = int64_t{1} << 24;  // below, f32 has every integer
   const bool is_integer = isInteger(dtype), by_float = !is_integer && bound <= kExact;

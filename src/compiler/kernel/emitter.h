@@ -58,6 +58,8 @@ class Emitter {
   bool isBound(ir::Value v) const { return bindings_.contains(v.index); }
 
   Elem at(ir::Value v, const Indices& indices);
+  // i, which is less than `bound`, as a number.
+  Elem iotaAt(const Index& i, DType dtype, int64_t bound);
   void store(ir::Value v, const Indices& indices, const Elem& elem);  // to v's memory
   void storeAt(BufferId buffer, DType dtype, const Index& index, const Elem& elem);
   Elem loadAt(BufferId buffer, DType dtype, const Index& index);
@@ -140,7 +142,6 @@ class Emitter {
               const std::function<Elem()>& otherwise);
   DType heldIn(DType dtype) const;
   DType movedAs(DType dtype) const { return moves_bits ? bitsOf(dtype) : dtype; }
-  Elem iotaAt(const Index& i, DType dtype, int64_t bound);
   Scope& scopeOf(const Elem& elem, const Indices& indices);
   Elem compute(ir::Value v, const Indices& indices);
   Elem elementwise(const ir::Op& op, const Indices& indices);

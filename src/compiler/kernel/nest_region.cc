@@ -1,8 +1,10 @@
 // Control flow with everything inside it as one function: single elements live in registers, arrays
 // in the outputs' memory or in scratch.
 #include <algorithm>
+#include <optional>
 #include <unordered_map>
 
+#include "compiler/ir/parallel_loop.h"
 #include "compiler/kernel/nest.h"
 #include "compiler/kernel/tasks.h"
 
@@ -68,16 +70,17 @@ class RegionNest {
   Status run() {
     Status status;
     b_.setInlineTrips(kInlineTrips);
-    low_.forTasks(1, [&](V) { status = emitAll(); });
+    const Op& op = m_.op(low_.cluster.ops.back());
+    if (low_.cluster.is_parallel) parallel_ = ir::parallelLoop(m_, op);
+    low_.forTasks(parallel_ ? parallel_->turns : 1, [&](V task) { status = emitAll(op, task); });
     return status;
   }
 
  private:
-  Status emitAll() {
+  Status emitAll(const Op& op, V task) {
     IndexSpace space(b_);
     Emitter e(b_, space, m_, 1);
     low_.bindInputs(e);
-    const Op& op = m_.op(low_.cluster.ops.back());
     for (size_t i = 0; i < low_.cluster.inputs.size(); ++i) {
       Value v = low_.cluster.inputs[i];
       if (isElement(m_, v))
@@ -86,9 +89,9 @@ class RegionNest {
         places_.buffers[v.index] = static_cast<BufferId>(i);  // the params are the inputs, in order
     }
     for (size_t o = 0; o < op.results.size(); ++o)
-      if (m_.shape(op.result(o)).bytes() > kMovedBytes)
+      if (parallel_ || m_.shape(op.result(o)).bytes() > kMovedBytes)
         own_[op.result(o).index] = low_.output_buffers[o];
-    TERCEL_TRY(emitControl(op));
+    TERCEL_TRY(parallel_ ? emitTurn(op, e, task) : emitControl(op));
     for (size_t o = 0; o < op.results.size(); ++o) {
       Value v = op.result(o);
       if (isElement(m_, v))
@@ -96,6 +99,31 @@ class RegionNest {
       else
         copy(places_.buffers.at(v.index), low_.output_buffers[o], m_.shape(v));
     }
+    return Status();
+  }
+
+  // The arrays are where they were before the loop; nothing but their lines changes hands.
+  Status emitTurn(const Op& op, Emitter& e, V task) {
+    const ir::Region& body = m_.region(op.regions[1]);
+    for (size_t i = 0; i < op.operands.size(); ++i) {
+      const Value v = body.args[i];
+      if (isElement(m_, v))
+        places_.elems[v.index] = elementOf(op.operand(i));
+      else
+        places_.buffers[v.index] = places_.buffers[op.result(i).index] = memoryFor(op.result(i));
+    }
+    auto count = [&](const Index& turn) {
+      const Index scaled = e.space().add(e.space().scale(turn, parallel_->step), parallel_->first);
+      return e.iotaAt(scaled, m_.shape(op.operand(parallel_->counter)).dtype, INT64_MAX);
+    };
+    places_.elems[body.args[parallel_->counter].index] =
+        count(e.space().loop(task, parallel_->turns));
+    TERCEL_TRY(emitUnits(op.regions[1]));
+    deliver(body.results, body.args);
+    for (size_t i = 0; i < op.operands.size(); ++i)
+      if (isElement(m_, op.result(i)))
+        places_.elems[op.result(i).index] = elementOf(body.args[i]);
+    places_.elems[op.result(parallel_->counter).index] = count(parallel_->turns);
     return Status();
   }
 
@@ -304,6 +332,7 @@ class RegionNest {
   const ir::Module& m_;
   Builder& b_;
   Places places_;
+  std::optional<ir::ParallelLoop> parallel_;
   std::unordered_map<uint32_t, BufferId> own_;  // results of the outermost op
   std::unordered_map<uint32_t, Value> shares_;
   std::unordered_map<uint32_t, const std::vector<Unit>*> units_;

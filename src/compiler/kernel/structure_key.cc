@@ -94,7 +94,7 @@ class KeyWriter {
 
 std::string structureKey(const ir::Module& module, const Cluster& cluster) {
   KeyWriter w(module, cluster);
-  w.number(static_cast<int64_t>(cluster.nest));
+  w.number(static_cast<int64_t>(cluster.nest) * 2 + cluster.is_parallel);
   for (ir::Value v : cluster.inputs) {
     w.define(v);
     w.shape(v);

@@ -27,6 +27,7 @@ void printCluster(const ir::Module& module, const kernel::Cluster& cluster, std:
     for (ir::Value v : op.results) text += cat(" : ", toString(module.shape(v)));
     text += '\n';
   }
+  if (cluster.is_parallel) text += "    its turns are tasks\n";
   for (auto [value, owner] : cluster.shares)
     text += cat("    %", value.index, " in the memory of %", owner.index, '\n');
 }

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "compiler/ir/parallel_loop.h"
 #include "compiler/plan/captures.h"
 #include "compiler/plan/fuse.h"
 #include "compiler/plan/op_traits.h"
@@ -108,6 +109,20 @@ void collectUnits(const ir::Module& m, const Op& op, kernel::Cluster& cluster) {
   }
 }
 
+// Whether each array that the loop carries takes its own memory again.
+bool staysInPlace(const ir::Module& m, const kernel::Cluster& cluster) {
+  const ir::Region& body = m.region(m.op(cluster.ops.back()).regions[1]);
+  for (size_t i = 0; i < body.args.size(); ++i) {
+    Value v = body.results[i];
+    for (auto at = cluster.shares.begin(); at != cluster.shares.end();) {
+      at = std::ranges::find(cluster.shares, v, &std::pair<Value, Value>::first);
+      if (at != cluster.shares.end()) v = at->second;
+    }
+    if (m.shape(v).elements() != 1 && v != body.args[i]) return false;
+  }
+  return true;
+}
+
 }  // namespace
 
 std::optional<kernel::Cluster> regionCluster(const ir::Module& m, OpId id) {
@@ -132,6 +147,7 @@ std::optional<kernel::Cluster> regionCluster(const ir::Module& m, OpId id) {
   cluster.ops.push_back(id);
   collectUnits(m, op, cluster);
   if (shareMemory(m, cluster) > kMaxElements) return std::nullopt;
+  cluster.is_parallel = ir::parallelLoop(m, op) && staysInPlace(m, cluster);
   return cluster;
 }
 

@@ -1,0 +1,22 @@
+// Loops whose turns need nothing of each other, so that they may run in any order or at once.
+#pragma once
+#include <optional>
+
+#include "compiler/ir/module.h"
+
+namespace tercel::ir {
+
+// Of a while_ that counts `turns` turns from `first` by `step` in operand `counter`. What else it
+// carries is a single element that stays as it is, or an array of which each turn reads and writes no more than the lines
+// [count, count + step) of one dimension: by dynamic_slice and dynamic_update_slice that start at
+// the count there, in loops inside of it too.
+struct ParallelLoop {
+  size_t counter = 0;
+  int64_t first = 0;
+  int64_t step = 1;
+  int64_t turns = 0;
+};
+
+std::optional<ParallelLoop> parallelLoop(const Module& module, const Op& op);
+
+}  // namespace tercel::ir
