@@ -216,7 +216,7 @@ void inParallel(size_t count, Work&& work) {
   for (std::thread& t : helpers) t.join();
 }
 
-constexpr double kInlineCost = 20e3;  // ns: below, waking a thread costs more than it saves
+constexpr double kInlineCost = 10e3;  // ns: below, waking a thread costs more than it saves
 
 void completeSteps(program::Program& program, const std::vector<Shared>& kernels) {
   for (program::Sequence& sequence : program.sequences) {

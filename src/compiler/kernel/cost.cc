@@ -2,6 +2,7 @@
 #include <cmath>
 #include <optional>
 
+#include "compiler/kernel/contract_tiling.h"
 #include "compiler/kernel/nest.h"
 
 namespace tercel::kernel {
@@ -59,13 +60,23 @@ double stepsPerElement(const ir::Module& m, const Op& op) {
   }
 }
 
+// Nanoseconds for a step of one element in code without vectors.
+constexpr double kScalarStep = 0.06;
+
+// The same of a product or convolution: two multiply-adds of vectors in a cycle, at half that rate.
+double productStep(const ir::Module& m, const Op& op, const Machine& machine) {
+  constexpr double kPerNanosecond = 3;  // vectors
+  int lanes = sumLanes(machine, byteSize(m.shape(op.result()).dtype));
+  return 1 / (kPerNanosecond * lanes);
+}
+
 // All elements of an op, nanoseconds.
-double opCost(const ir::Module& m, const Op& op) {
+double opCost(const ir::Module& m, const Op& op, double step = kScalarStep) {
   if (op.results.empty() || m.type(op.result()).is_token) return 0;
   double elements = static_cast<double>(m.shape(op.result()).elements());
   if (op.kind == OpKind::scatter_)
     elements = 20 * static_cast<double>(m.shape(op.operand(2)).elements());
-  return elements * (elementCost(m, op) + 0.06 * stepsPerElement(m, op));
+  return elements * (elementCost(m, op) + step * stepsPerElement(m, op));
 }
 
 // A number that the code knows, as a loop's bounds and steps are where the count is known.
@@ -117,11 +128,15 @@ double regionCost(const ir::Module& m, const Cluster& cluster, std::span<const i
 
 }  // namespace
 
-double clusterCost(const ir::Module& m, const Cluster& cluster) {
+double clusterCost(const ir::Module& m, const Cluster& cluster, const Machine& machine) {
   constexpr double kBytesPerNanosecond = 10;
   if (cluster.nest == Nest::region) return regionCost(m, cluster, cluster.ops);
   double cost = 0, bytes = 0;
-  for (ir::OpId id : cluster.ops) cost += opCost(m, m.op(id));
+  for (ir::OpId id : cluster.ops) {
+    const Op& op = m.op(id);
+    bool vectors = op.kind == OpKind::dot_general_ || op.kind == OpKind::convolution_;
+    cost += opCost(m, op, vectors ? productStep(m, op, machine) : kScalarStep);
+  }
   for (ir::Value v : cluster.inputs) bytes += static_cast<double>(m.shape(v).bytes());
   for (ir::Value v : cluster.outputs) bytes += static_cast<double>(m.shape(v).bytes());
   return cost + bytes / kBytesPerNanosecond;

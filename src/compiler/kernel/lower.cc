@@ -31,7 +31,7 @@ Status lowerNest(Lowering& low) {
 Result<Kernel> lower(const ir::Module& module, const Cluster& cluster, const Machine& machine) {
   KernelLowering low(module, cluster, machine);
   TERCEL_TRY(lowerNest(low));
-  low.kernel.cost = clusterCost(module, cluster);
+  low.kernel.cost = clusterCost(module, cluster, machine);
   return std::move(low.kernel);
 }
 

@@ -68,7 +68,7 @@ size_t inputOf(const Cluster& cluster, ir::Value v);
 // Lanes of a vector for the widest element type that the cluster computes with.
 int vectorLanes(const ir::Module& module, const Cluster& cluster, const Machine& machine);
 // Nanoseconds that the cluster takes on one core, roughly.
-double clusterCost(const ir::Module& module, const Cluster& cluster);
+double clusterCost(const ir::Module& module, const Cluster& cluster, const Machine& machine);
 
 // One loop of a nest over a domain; domain dimension `dim` index gets `stride` times its variable.
 struct Loop {
