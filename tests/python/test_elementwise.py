@@ -207,6 +207,28 @@ def test_quotients_of_one_divisor_are_rounded_once(tercel, rng, x64, dtype):
         assert np.array_equal(np.signbit(a)[~np.isnan(b)], np.signbit(b)[~np.isnan(b)])
 
 
+@pytest.mark.parametrize("edges", ["edge", "wrap", "reflect", "constant"])
+@pytest.mark.parametrize("window", [3, 5])
+@pytest.mark.parametrize("shape", [(37, 90), (3, 5)])
+def test_windows_weighed_by_what_they_see(agree, rng, edges, window, shape):
+    """Two long sums of the same terms, of many slices of one padded array."""
+    reach = window // 2
+
+    def bilateral(image):
+        padded = jnp.pad(image, reach, mode=edges)
+        total = weights = 0.
+        for i in range(window):
+            for j in range(window):
+                near = padded[i:i + image.shape[0], j:j + image.shape[1]]
+                weight = jnp.exp(-(i - reach) ** 2 - (near - image) ** 2)
+                total, weights = total + weight * near, weights + weight
+        return total / weights
+
+    agree(bilateral, rng.random(shape, np.float32))
+    if window == 3:
+        agree(jax.grad(lambda image: bilateral(image).sum()), rng.random(shape, np.float32))
+
+
 def test_empty_and_scalar_shapes(agree):
     agree(lambda a, b: (a + 1, b * 2, a.T, jnp.exp(b)), np.zeros((0, 3), np.float32),
           np.float32(3))

@@ -60,7 +60,7 @@ Value ruleOfClass(Rewriter& rw, const Op& op) {
 
 class Canonicaliser : public Rewriter {
  public:
-  using Rewriter::Rewriter;
+  explicit Canonicaliser(Module& module) : Rewriter(module) { countUses(); }
 
  protected:
   bool enter(OpId id) override {

@@ -95,8 +95,10 @@ Value sliceOfPad(Rewriter& rw, const Cut& cut, const Op& inner, const Dims& to) 
   return inside ? emitCut(rw, inner.operand(0), part) : Value{};
 }
 
-// The pieces of the parts that the slice touches.
+// The pieces of the parts that the slice touches. An array that many slices cross the joints of, as a
+// padded image under a large window, is better made once.
 Value sliceOfConcatenate(Rewriter& rw, const Cut& cut, const Op& inner, const Shape& to) {
+  constexpr uint32_t kMostAcross = 12;
   size_t along = static_cast<size_t>(inner.integer(AttrKey::dimension));
   Values pieces;
   int64_t begin = 0;
@@ -114,7 +116,7 @@ Value sliceOfConcatenate(Rewriter& rw, const Cut& cut, const Op& inner, const Sh
     if (piece.size[along] > 0) pieces.push_back(emitCut(rw, part, piece));
     begin = end;
   }
-  if (cut.stride[along] != 1) return {};
+  if (cut.stride[along] != 1 || rw.otherUses(inner.result()) > kMostAcross) return {};
   return rw.emit(OpKind::concatenate_, pieces, to, {{AttrKey::dimension, int64_t(along)}});
 }
 

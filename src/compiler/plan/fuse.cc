@@ -22,6 +22,7 @@ using ir::OpKind;
 using ir::Value;
 
 constexpr uint32_t kNone = 0xffffffffu;
+constexpr size_t kMostMade = 8;  // by a group that is ahead of others
 
 struct Group {
   std::vector<uint32_t> members;  // positions, descending
@@ -32,6 +33,8 @@ struct Group {
   bool adds_product = false;   // a member takes a heavy op's only use, which is to join
   bool is_update = false;      // a dynamic_update_slice in place
   bool alone = false;          // never joined by others (a step of its own)
+  uint32_t ahead = kNone;      // the group that makes what does not fit in this one any more
+  size_t makes = 0;            // how much a group makes that is ahead of others
   std::vector<bool> apart;     // positions that read what it updates: kept out, to update in place
 };
 
@@ -72,7 +75,8 @@ class Fusion {
     if (uses.size() > 1 && mayCopy(p, uses) &&
         (isSpreadOut(m_, o) || (followsFromMemory(m_, region_id_, uses_, p) && mayDoAgain(p, uses))))
       return copyIntoUsers(p, uses);
-    bool joins = uses.size() == 1 && !groups_[uses[0].group].alone && join(p, uses[0]);
+    bool joins = uses.size() == 1 ? !groups_[uses[0].group].alone && join(p, uses[0])
+                                  : joinEarlier(p, uses);
     if (!joins) startGroup(p, false);
   }
 
@@ -156,12 +160,12 @@ class Fusion {
     Group& group = groups_[in.group];
     const Op& o = op(p);
     double weight = opWeight(m_, o);
-    bool is_loop = !group.has_heavy && !group.has_reduce;
-    double limit = is_loop ? maxLoopWeight(group.domain.extents) : kMaxClusterWeight;
-    if (group.weight + weight > limit) return false;
     if (keptApart(p, in.group) || !mayEvaluateInside(p, in)) return false;
     if (group.adds_product && addsProduct(o)) return false;
     AccessMap map = mapIn(p, in);
+    if (!fits(group, weight) || (group.ahead != kNone && arraysRead(o) > 1))
+      return joinAhead(p, in.group, map);
+    if (group.makes > 0 && (isHeavy(o.kind) || o.kind == OpKind::reduce_)) return false;
     if (isHeavy(o.kind)) {
       if (group.has_heavy || group.has_reduce || !map.isIdentity(group.domain)) return false;
       if (group.is_update && ir::prefixScan(m_, o)) return false;
@@ -173,6 +177,55 @@ class Fusion {
     group.has_heavy |= isHeavy(o.kind);
     group.weight += weight;
     own(p, in.group, map);
+    return true;
+  }
+
+  bool fits(const Group& group, double weight) const {
+    const bool is_loop = !group.has_heavy && !group.has_reduce;
+    return group.weight + weight <=
+           (is_loop ? maxLoopWeight(group.domain.extents) : kMaxClusterWeight);
+  }
+
+  size_t arraysRead(const Op& o) const {
+    return static_cast<size_t>(std::ranges::count_if(o.operands, [&](Value v) {
+      const Op* made = m_.def(v);
+      return !made || !isDuplicable(m_, *made);
+    }));
+  }
+
+  // What is too much for a loop is made in another one ahead of it, all of it in the same: of a long
+  // sum, the part so far goes through memory, not each of the terms.
+  bool joinAhead(uint32_t p, uint32_t g, const AccessMap& map) {
+    const Op& o = op(p);
+    if (groups_[g].has_heavy || groups_[g].has_reduce || groups_[g].is_update) return false;
+    if (!ir::isElementwise(o.kind) || addsProduct(o) || !map.isIdentity(groups_[g].domain))
+      return false;
+    do {
+      const uint32_t before = g;
+      g = groups_[before].ahead;
+      if (g == kNone) {
+        startGroup(p, false);
+        groups_[before].ahead = group_of_[p];
+        groups_[group_of_[p]].makes = 1;
+        return true;
+      }
+    } while (!fits(groups_[g], opWeight(m_, o)) || groups_[g].makes == kMostMade);
+    ++groups_[g].makes;
+    groups_[g].weight += opWeight(m_, o);
+    own(p, g, map);
+    return true;
+  }
+
+  // What a loop and the one ahead of it need is made in the earlier one.
+  bool joinEarlier(uint32_t p, const std::vector<UsesIn>& uses) {
+    if (uses.size() != 2) return false;
+    const bool is_first = groups_[uses[1].group].ahead == uses[0].group;
+    if (!is_first && groups_[uses[0].group].ahead != uses[1].group) return false;
+    const UsesIn& in = uses[is_first ? 0 : 1];
+    const Group& group = groups_[in.group];
+    if (!ir::isElementwise(op(p).kind) || !mapIn(p, in).isIdentity(group.domain)) return false;
+    if (group.makes == kMostMade || !join(p, in)) return false;
+    ++groups_[group_of_[p]].makes;
     return true;
   }
 
@@ -198,8 +251,8 @@ class Fusion {
     const int64_t row = rows == 0 ? 0 : elementCount(operand) / rows;
     const ir::Ints& reduced = op(p).ints(ir::AttrKey::dimensions);
     const auto last = static_cast<int64_t>(operand.size()) - 1;
-    return std::ranges::find(reduced, last) != reduced.end() && rows >= kManyRows && row >= kShortestRow && row <= kLongestRow &&
-           !readsOtherReduction(p, g);
+    return std::ranges::find(reduced, last) != reduced.end() && rows >= kManyRows &&
+           row >= kShortestRow && row <= kLongestRow && !readsOtherReduction(p, g);
   }
 
   // Whether a group computes with a reduction before p too, which is then made together with p's.
