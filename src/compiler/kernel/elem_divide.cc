@@ -38,24 +38,27 @@ V isOutside(Builder& b, V bits, const Range& range) {
 // of the dividend, which is exact, then rounds it as division would (Markstein).
 V divideByReciprocal(Builder& b, V x, V y) {
   const Type type = b.type(x);
+  V size = magnitudeOf(b, x);
+  V some = b.compare(Opcode::icmp, Predicate::ne, size, b.integer(b.type(size), 0));
+  V outside = b.binary(Opcode::and_, some, isOutside(b, size, dividends(type.scalar)));
+  V unsafe = b.binary(Opcode::or_, b.any(outside),
+                      b.any(isOutside(b, magnitudeOf(b, y), divisors(type.scalar))));
+  // Microcode would take part in arithmetic on subnormal numbers, whose quotients are not used.
+  V dividend = b.select(outside, b.number(type, 1), x);
+
   V one = b.number(b.type(y), 1);
   V high = b.binary(Opcode::fdiv, one, y);
   V low = b.fmul(b.fma(b.unary(Opcode::fneg, y), high, one), high);
-  V about = b.fma(x, high, b.fmul(x, low));
-  V rest = b.fma(b.unary(Opcode::fneg, about), y, x);
+  V about = b.fma(dividend, high, b.fmul(dividend, low));
+  V rest = b.fma(b.unary(Opcode::fneg, about), y, dividend);
   V quotient = b.fma(rest, high, about);
 
-  V size = magnitudeOf(b, x);
-  V some = b.compare(Opcode::icmp, Predicate::ne, size, b.integer(b.type(size), 0));
-  V unsafe = b.any(b.binary(Opcode::and_, some, isOutside(b, size, dividends(type.scalar))));
-  V bad_divisor = b.any(isOutside(b, magnitudeOf(b, y), divisors(type.scalar)));
-  unsafe = b.binary(Opcode::or_, unsafe, bad_divisor);
   const Type types[] = {type, type, type};
   const FunctionId divide =
       b.function(cat("divide.", toString(type)), types,
                  [&](std::span<const V> v) { return b.binary(Opcode::fdiv, v[1], v[2]); });
   return b.rarely(unsafe, divide,
-                  std::array{b.select(some, quotient, b.fmul(x, high)), x,
+                  std::array{b.select(some, quotient, b.fmul(dividend, high)), x,
                              b.widen(y, type.lanes)});
 }
 
