@@ -2,7 +2,7 @@
 // from outside, and two that it carries in step become one; pure ops that read nothing from the
 // loop move in front of it. What can be made again from little (constants, iotas, broadcasts and
 // cheap arithmetic on them) floats: it stays in the loop, and a copy of it goes along where an op
-// that moves out needs it.
+// that moves out needs it. Operands of products do not: they would be memory in each turn.
 #include <algorithm>
 #include <optional>
 
@@ -18,10 +18,15 @@ namespace {
 constexpr int64_t kSmallBytes = 4096;  // stays in the first cache for the length of a loop
 constexpr size_t kTwinDistance = 16;   // how far apart carried values are compared
 constexpr int64_t kMaxGrowth = 2;      // result bytes that may be kept for each byte read
+constexpr int64_t kLargeBytes = 16 << 20;  // of an operand that is better made again than kept
 
 class Hoister {
  public:
-  explicit Hoister(Module& module) : module_(module) {}
+  explicit Hoister(Module& module) : module_(module), multiplied_(module.valueCount()) {
+    for (uint32_t i = 0; i < module.opCount(); ++i)
+      if (const Op& op = module.op(OpId{i}); isProduct(op.kind))
+        for (Value v : op.operands) multiplied_[v.index] = true;
+  }
 
   bool run() {
     for (size_t i = 0; i < module_.functions.size(); ++i)
@@ -40,6 +45,12 @@ class Hoister {
     Value forward;        // what stands for it
     Value copy;           // of a floating value, made in the region around
   };
+
+  static bool isProduct(OpKind kind) {
+    return kind == OpKind::dot_general_ || kind == OpKind::convolution_;
+  }
+
+  bool isMultiplied(Value v) const { return v.index < multiplied_.size() && multiplied_[v.index]; }
 
   Facts& facts(Value v) {
     if (v.index >= facts_.size()) facts_.resize(module_.valueCount());
@@ -129,7 +140,8 @@ class Hoister {
     bool moves = opClass(op.kind) == OpClass::shape;
     if (!moves && !isCheapElementwise(op.kind)) return false;
     if (bytes <= kSmallBytes && read > 0 && op.kind != OpKind::broadcast_in_dim_) return false;
-    return bytes > kMaxGrowth * read;
+    if (bytes <= kMaxGrowth * read) return false;
+    return moves || bytes > kLargeBytes || !isMultiplied(op.result());
   }
 
   // A value for use in the region around: itself, or a copy of what floats in the loop.
@@ -195,8 +207,9 @@ class Hoister {
   }
 
   Module& module_;
-  std::vector<Facts> facts_;   // by value
-  std::vector<OpId> hoisted_;  // out of the region being walked, in order
+  std::vector<bool> multiplied_;  // by value: an operand of a product
+  std::vector<Facts> facts_;      // by value
+  std::vector<OpId> hoisted_;     // out of the region being walked, in order
   bool changed_ = false;
 };
 
