@@ -1,6 +1,7 @@
 #include "compiler/codegen/backend.h"
 
 #include <llvm/IR/IntrinsicsX86.h>
+#include <llvm/Support/CommandLine.h>
 
 #include <initializer_list>
 #include <mutex>
@@ -35,7 +36,18 @@ const llvm::Target* registered(const char* triple, Initializers initializers) {
   return found;
 }
 
+// For the process, and before anything is compiled.
+void setOption(llvm::StringRef name, llvm::StringRef value) {
+  auto& options = llvm::cl::getRegisteredOptions();
+  auto at = options.find(name);
+  TERCEL_CHECK(at != options.end(), "LLVM has no option ", std::string_view(name));
+  at->second->addOccurrence(0, name, value);
+}
+
 Backend x86() {
+  // What can be made again where it is wanted, as constants can, is not split by region: that takes
+  // long, and a constant is as good an operand in memory.
+  setOption("huge-size-for-split", "0");
   constexpr const char* kTriple = "x86_64-unknown-linux-gnu";
   return {kTriple,
           registered(kTriple, {LLVMInitializeX86TargetInfo, LLVMInitializeX86Target,

@@ -4,6 +4,7 @@
 #include <llvm/IR/DiagnosticPrinter.h>
 #include <llvm/IR/Verifier.h>
 
+#include <algorithm>
 #include <mutex>
 
 #include "compiler/codegen/emitter.h"
@@ -47,10 +48,10 @@ struct Workshop {
     return *context;
   }
 
-  Machine& machine(const Target& target, const CodegenOptions& options) {
+  Machine& machine(const Target& target, const CodegenOptions& options, Selection selection) {
     for (auto& machine : machines)
-      if (machine->serves(target, options)) return *machine;
-    machines.push_back(std::make_unique<Machine>(target, options, Output::object));
+      if (machine->serves(target, options, selection)) return *machine;
+    machines.push_back(std::make_unique<Machine>(target, options, Output::object, selection));
     return *machines.back();
   }
 };
@@ -82,47 +83,67 @@ class WorkshopPool {
 
 using Kernels = std::span<const kernel::Kernel* const>;
 
-// Writes what is to be compiled into a module.
-using Emit = std::function<void(llvm::Module&)>;
+// Writes what is to be compiled into a module, for the machine that compiles it; false where that
+// cannot.
+using Emit = std::function<bool(Machine&, llvm::Module&)>;
 
-std::unique_ptr<llvm::Module> makeModule(const Emit& emit, Machine& machine,
-                                         llvm::LLVMContext& context) {
-  std::unique_ptr<llvm::Module> module = machine.newModule(context);
-  emit(*module);
-  return module;
-}
-
-void dump(const Emit& emit, const Target& target, const CodegenOptions& options) {
+bool dump(const Emit& emit, const Target& target, const CodegenOptions& options,
+          Selection selection) {
   llvm::LLVMContext context;
-  Machine machine(target, options, Output::assembly);
-  std::unique_ptr<llvm::Module> module = makeModule(emit, machine, context);
-  std::string text;
-  llvm::raw_string_ostream stream(text);
-  module->print(stream, nullptr);
-  options.dump("llvm", text);
+  Machine machine(target, options, Output::assembly, selection);
+  std::unique_ptr<llvm::Module> module = machine.newModule(context);
+  if (!emit(machine, *module)) return false;
+  if (selection == Selection::llvm) {
+    std::string text;
+    llvm::raw_string_ostream stream(text);
+    module->print(stream, nullptr);
+    options.dump("llvm", text);
+  }
   options.dump("asm", std::string_view(machine.run(*module)));
+  return true;
 }
 
+// Nothing where the machine cannot compile it.
 Result<std::vector<std::byte>> compile(const Emit& emit, const Target& target,
-                                       const CodegenOptions& options) {
-  if (options.dump) dump(emit, target, options);
+                                       const CodegenOptions& options, Selection selection) {
+  if (options.dump && !dump(emit, target, options, selection)) return std::vector<std::byte>();
   std::unique_ptr<Workshop> shop = WorkshopPool::instance().take();
   llvm::LLVMContext& context = shop->freshContext();
-  Machine& machine = shop->machine(target, options);
-  std::unique_ptr<llvm::Module> module = makeModule(emit, machine, context);
-  if (options.verify) {
-    std::string problems;
-    llvm::raw_string_ostream stream(problems);
-    bool broken = llvm::verifyModule(*module, &stream);
-    if (broken) return internalError("LLVM refuses the code of a kernel: ", problems);
+  Machine& machine = shop->machine(target, options, selection);
+  std::unique_ptr<llvm::Module> module = machine.newModule(context);
+  std::vector<std::byte> code;
+  if (emit(machine, *module)) {
+    if (options.verify) {
+      std::string problems;
+      llvm::raw_string_ostream stream(problems);
+      bool broken = llvm::verifyModule(*module, &stream);
+      if (broken) return internalError("LLVM refuses the code of a kernel: ", problems);
+    }
+    llvm::StringRef object = machine.run(*module);
+    if (!shop->errors.empty()) return internalError("LLVM: ", shop->errors);
+    const auto* bytes = reinterpret_cast<const std::byte*>(object.data());
+    code.assign(bytes, bytes + object.size());
   }
-  llvm::StringRef object = machine.run(*module);
-  if (!shop->errors.empty()) return internalError("LLVM: ", shop->errors);
-  const auto* bytes = reinterpret_cast<const std::byte*>(object.data());
-  std::vector<std::byte> code(bytes, bytes + object.size());
   module.reset();  // before its context can be another caller's
   WorkshopPool::instance().giveBack(std::move(shop));
   return code;
+}
+
+Result<std::vector<std::byte>> compileAll(Kernels kernels, const Target& target,
+                                          const CodegenOptions& options) {
+  if (target.has_level4) {
+    auto select = [&](Machine& machine, llvm::Module& module) {
+      return std::ranges::all_of(
+          kernels, [&](const kernel::Kernel* kernel) { return machine.select(*kernel, module); });
+    };
+    TERCEL_ASSIGN(std::vector<std::byte> code, compile(select, target, options, Selection::own));
+    if (!code.empty()) return code;
+  }
+  auto emit = [&](Machine&, llvm::Module& module) {
+    for (const kernel::Kernel* kernel : kernels) Emitter(module, target, *kernel).emitKernel();
+    return true;
+  };
+  return compile(emit, target, options, Selection::llvm);
 }
 
 }  // namespace
@@ -132,10 +153,7 @@ Result<ObjectCode> compileKernels(Kernels kernels, const Target& target,
   if (options.verify)
     for (const kernel::Kernel* kernel : kernels) TERCEL_TRY(kernel::verify(*kernel));
   ObjectCode code;
-  auto emit = [&](llvm::Module& module) {
-    for (const kernel::Kernel* kernel : kernels) Emitter(module, target, *kernel).emitKernel();
-  };
-  TERCEL_ASSIGN(code.bytes, compile(emit, target, options));
+  TERCEL_ASSIGN(code.bytes, compileAll(kernels, target, options));
   for (const kernel::Kernel* kernel : kernels) code.symbols.push_back(kernel->name);
   return code;
 }
@@ -149,8 +167,11 @@ Result<ObjectCode> compileFunction(const kernel::Kernel& kernel, kernel::Functio
     own.dump = [&](std::string_view stage, std::string_view text) {
       options.dump(cat(name, '.', stage), text);
     };
-  auto emit = [&](llvm::Module& module) { Emitter(module, target, kernel).emitFunction(function); };
-  TERCEL_ASSIGN(code.bytes, compile(emit, target, own));
+  auto emit = [&](Machine&, llvm::Module& module) {
+    Emitter(module, target, kernel).emitFunction(function);
+    return true;
+  };
+  TERCEL_ASSIGN(code.bytes, compile(emit, target, own, Selection::llvm));
   return code;
 }
 
@@ -158,12 +179,16 @@ void prepare(const Target& target, int calls) {
   // An empty kernel also initialises what LLVM does on first use.
   kernel::Kernel empty{.name = "prepare"};
   kernel::Builder builder(empty);
-  auto emit = [&](llvm::Module& module) { Emitter(module, target, empty).emitKernel(); };
   std::vector<std::unique_ptr<Workshop>> made;
   for (int i = 0; i < calls; ++i) {
     std::unique_ptr<Workshop> shop = WorkshopPool::instance().take();
-    Machine& machine = shop->machine(target, {});
-    machine.run(*makeModule(emit, machine, shop->freshContext()));
+    for (Selection selection : {Selection::own, Selection::llvm}) {
+      if (selection == Selection::own && !target.has_level4) continue;
+      Machine& machine = shop->machine(target, {}, selection);
+      std::unique_ptr<llvm::Module> module = machine.newModule(shop->freshContext());
+      if (selection == Selection::llvm) Emitter(*module, target, empty).emitKernel();
+      if (selection == Selection::llvm || machine.select(empty, *module)) machine.run(*module);
+    }
     made.push_back(std::move(shop));
   }
   for (auto& shop : made) WorkshopPool::instance().giveBack(std::move(shop));

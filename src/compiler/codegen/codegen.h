@@ -25,6 +25,7 @@ struct Target {
   bool has_avx2 = false;
   bool has_avx512 = false;  // F, BW, DQ and VL
   bool has_avx512_fp16 = false;
+  bool has_level4 = false;      // all of x86-64-v4, for which Selector is written
   bool has_pair_dot = false;    // multiplies and adds pairs of s16 in every vector
   int byte_dot_bytes = 0;       // the widest vector in which it does so with four u8 and s8
   int64_t l2_bytes = 1 << 20;  // of one core

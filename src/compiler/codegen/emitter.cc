@@ -56,13 +56,13 @@ void Emitter::emitKernel() {
   if (has_variables_) promoteVariables();
 }
 
-void Emitter::setAttributes(llvm::Function* function) const {
-  std::string width = std::to_string(target_.vector_bytes * 8);
-  llvm::AttrBuilder attributes(module_.getContext());
+void setAttributes(llvm::Function& function, int vector_bytes) {
+  std::string width = std::to_string(vector_bytes * 8);
+  llvm::AttrBuilder attributes(function.getContext());
   attributes.addAttribute(llvm::Attribute::NoUnwind);
   attributes.addAttribute("prefer-vector-width", width);
   attributes.addAttribute("min-legal-vector-width", width);
-  function->addFnAttrs(attributes);
+  function.addFnAttrs(attributes);
 }
 
 void Emitter::declareFunction() {
@@ -72,7 +72,7 @@ void Emitter::declareFunction() {
   function_ = llvm::Function::Create(type, llvm::GlobalValue::ExternalLinkage, kernel_.name,
                                      module_);
   TERCEL_CHECK(function_->getName() == kernel_.name, "two kernels called ", kernel_.name);
-  setAttributes(function_);
+  setAttributes(*function_, target_.vector_bytes);
   for (unsigned i : {0u, 3u}) {
     function_->addParamAttr(i, llvm::Attribute::NoAlias);
     function_->addParamAttr(i, llvm::Attribute::NoUndef);

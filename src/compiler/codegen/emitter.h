@@ -12,6 +12,9 @@
 
 namespace tercel::codegen {
 
+// What every function says: how wide its vectors are.
+void setAttributes(llvm::Function& function, int vector_bytes);
+
 class Emitter {
  public:
   Emitter(llvm::Module& module, const Target& target, const kernel::Kernel& kernel)
@@ -26,7 +29,6 @@ class Emitter {
   using V = kernel::V;
 
   // emitter.cc: the function and its control flow
-  void setAttributes(llvm::Function* function) const;
   void declareFunction();
   void loadBuffers();
   void emitBlock(kernel::BlockId id);

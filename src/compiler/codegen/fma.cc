@@ -162,7 +162,7 @@ llvm::Value* Emitter::emitDoubleFma(Value* a, Value* b, Value* c) {
   if (!function) {
     auto* signature = llvm::FunctionType::get(type, {type, type, type}, false);
     function = llvm::Function::Create(signature, llvm::GlobalValue::InternalLinkage, name, module_);
-    setAttributes(function);
+    setAttributes(*function, target_.vector_bytes);
     llvm::IRBuilder<> body(llvm::BasicBlock::Create(module_.getContext(), "entry", function));
     body.CreateRet(Doubles(body, type).fma(function->getArg(0), function->getArg(1),
                                            function->getArg(2)));

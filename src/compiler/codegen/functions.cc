@@ -17,7 +17,7 @@ void Emitter::declareFunctions() {
       declared = llvm::Function::Create(signature, llvm::GlobalValue::ExternalLinkage,
                                         function.name, module_);
       declared->setCallingConv(backend_.rare_convention);
-      setAttributes(declared);
+      setAttributes(*declared, target_.vector_bytes);
     }
     TERCEL_CHECK(declared->getFunctionType() == signature, "two functions called ", function.name);
     functions_.push_back(declared);

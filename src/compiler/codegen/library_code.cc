@@ -173,7 +173,7 @@ bool isLibraryFunction(std::string_view name) {
 
 Result<ObjectCode> compileLibraryCode(const LibraryCode& library, Architecture architecture) {
   TERCEL_ASSIGN(const Target target, Target::named(toString(architecture)));
-  Machine machine(target, {}, Output::object);
+  Machine machine(target, {}, Output::object, Selection::llvm);
   llvm::LLVMContext context;
   std::unique_ptr<llvm::Module> module = machine.newModule(context);
   LibraryEmitter(library, *module).emit();

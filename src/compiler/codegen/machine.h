@@ -11,6 +11,11 @@
 #include <memory>
 
 #include "compiler/codegen/codegen.h"
+#include "compiler/codegen/pipeline.h"
+
+namespace llvm {
+class MachineModuleInfo;
+}
 
 namespace tercel::codegen {
 
@@ -18,14 +23,18 @@ enum class Output { object, assembly };
 
 class Machine {
  public:
-  Machine(const Target& target, const CodegenOptions& options, Output output);
+  Machine(const Target& target, const CodegenOptions& options, Output output,
+          Selection selection);
 
   std::unique_ptr<llvm::Module> newModule(llvm::LLVMContext& context) const;
+  // Adds a kernel whose instructions are already selected to `module`; false where Selector lacks
+  // something, and the module is of no use then.
+  bool select(const kernel::Kernel& kernel, llvm::Module& module);
   // The machine code of `module`, which it consumes. Valid until the next call.
   llvm::StringRef run(llvm::Module& module);
 
-  bool serves(const Target& target, const CodegenOptions& options) const {
-    return architecture_ == target.architecture && cpu_ == target.cpu &&
+  bool serves(const Target& target, const CodegenOptions& options, Selection selection) const {
+    return selection_ == selection && architecture_ == target.architecture && cpu_ == target.cpu &&
            features_ == target.features && level_ == options.opt_level &&
            verify_ == options.verify;
   }
@@ -35,9 +44,12 @@ class Machine {
   bool addOwnPasses(const CodegenOptions& options, llvm::CodeGenFileType file);
 
   Architecture architecture_;
+  int vector_bytes_;
   std::string cpu_, features_;
   int level_;
   bool verify_;
+  Selection selection_;
+  llvm::MachineModuleInfo* module_info_ = nullptr;
   std::unique_ptr<llvm::LLVMTargetMachine> machine_;
   llvm::SmallVector<char, 0> bytes_;
   llvm::raw_svector_ostream stream_{bytes_};

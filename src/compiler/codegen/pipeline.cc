@@ -46,16 +46,19 @@ class Pipeline {
 // (registers.cc runs one where a kernel has variables), and what follows is what each kernel needs.
 // With all of them a kernel takes a fifth longer.
 bool addCodegenPasses(llvm::legacy::PassManagerBase& passes, llvm::TargetPassConfig& config,
-                      const CodegenOptions& options) {
+                      const CodegenOptions& options, Selection selection) {
   Pipeline p(passes, options.verify);
   // The scopes say which buffers overlap; instruction selection and scheduling ask.
   p.add(llvm::createScopedNoAliasAAWrapperPass());
-  if (config.addInstSelector()) return false;
+  if (selection == Selection::llvm && config.addInstSelector()) return false;
   p.add(llvm::FinalizeISelID);
+  if (selection == Selection::own) p.check("Selected");
 
-  // Instruction selection sees one block at a time: constants leave loops and are shared here.
-  p.add(llvm::EarlyMachineLICMID);
-  p.add(llvm::MachineCSEID);
+  // LLVM's selection sees one block at a time: constants leave loops and are shared here.
+  if (selection == Selection::llvm) {
+    p.add(llvm::EarlyMachineLICMID);
+    p.add(llvm::MachineCSEID);
+  }
   p.add(llvm::PeepholeOptimizerID);
   p.add(llvm::DeadMachineInstructionElimID);
   p.add(llvm::createX86FlagsCopyLoweringPass());

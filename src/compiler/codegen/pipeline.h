@@ -7,8 +7,11 @@
 
 namespace tercel::codegen {
 
+// Who chooses machine instructions: Selector, before the passes run, or LLVM's first pass.
+enum class Selection { own, llvm };
+
 // False where LLVM has no instruction selector for the target.
 bool addCodegenPasses(llvm::legacy::PassManagerBase& passes, llvm::TargetPassConfig& config,
-                      const CodegenOptions& options);
+                      const CodegenOptions& options, Selection selection);
 
 }  // namespace tercel::codegen

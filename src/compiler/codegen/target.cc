@@ -18,6 +18,7 @@ void readX86Features(Target& target, Has has) {
   target.has_avx2 = has("avx2");
   // BW implies F, and LLVM's list of a level leaves out what is implied.
   target.has_avx512 = has("avx512bw") && has("avx512dq") && has("avx512vl");
+  target.has_level4 = target.has_avx512 && has("avx512cd") && has("bmi2") && has("lzcnt");
   target.has_avx512_fp16 = target.has_avx512 && has("avx512fp16");
   target.has_pair_dot = true;
   bool has_avx512_vnni = target.has_avx512 && has("avx512vnni");

@@ -1,0 +1,162 @@
+// A kernel -> machine instructions of x86-64 with AVX-512, one for one. LLVM's own instruction
+// selection, which rewrites graphs until nothing changes, takes half of the time that a kernel
+// takes to compile; kernel IR says already what it would look for.
+//
+// Instructions are named as LLVM's tables name them: stem, width (Z, Z256, Z128), operands (rr,
+// rm).
+#pragma once
+#include <llvm/CodeGen/MachineFunction.h>
+#include <llvm/CodeGen/MachineInstrBuilder.h>
+#include <llvm/CodeGen/TargetInstrInfo.h>
+#include <llvm/CodeGen/TargetRegisterInfo.h>
+
+#include <map>
+#include <string>
+#include <tuple>
+#include <vector>
+
+#include "compiler/codegen/x86_names.h"
+#include "compiler/kernel/kernel.h"
+
+namespace tercel::codegen {
+
+class Selector {
+ public:
+  // The function has one pointer argument, which aliases no other, for each buffer of the kernel
+  // that may overlap no other; `functions` are the kernel's own.
+  Selector(llvm::MachineFunction& function, const kernel::Kernel& kernel,
+           std::vector<llvm::Function*> functions);
+
+  // False where the kernel has something that only LLVM's selection knows; the function is then in
+  // no state to be used.
+  bool run();
+
+ private:
+  using Reg = llvm::Register;
+  using Inst = kernel::Inst;
+  using V = kernel::V;
+  using Type = kernel::Type;
+  using Opcode = kernel::Opcode;
+  using Scalar = kernel::Scalar;
+  using Block = llvm::MachineBasicBlock;
+  using Builder = llvm::MachineInstrBuilder;
+
+  // x86's codes of conditions.
+  enum class Condition : uint8_t { below = 2, above_equal, equal, not_equal, below_equal, above,
+                                   less = 12, greater_equal, less_equal, greater };
+  struct Address {
+    Reg base, index;
+    int64_t scale = 1, offset = 0;
+    const llvm::Value* memory = nullptr;
+  };
+
+  // selector.cc: the function and its control flow
+  void prologue();
+  void emitBlock(kernel::BlockId id);
+  void hoist(const kernel::Block& block);
+  void emit(const Inst& inst);
+  void emitFor(const Inst& inst);
+  void emitIf(const Inst& inst);
+  Block* newBlock();
+  void jump(Block* to);
+  void branch(Condition condition, Block* to, Block* otherwise);
+  llvm::MachineInstr* phi(V v);
+  Condition flagsOf(V condition);
+  void refuse() { refused_ = true; }
+
+  // What an instruction is made of.
+  Reg newReg(Type type);
+  Reg newReg(std::string_view register_class);
+  const llvm::TargetRegisterClass* classOf(Type type);
+  Builder start(const std::string& name, Reg result);
+  Builder startIn(Block& block, Block::iterator at, const std::string& name, Reg result);
+  void finish(llvm::MachineInstr& inst);
+  Reg make(const std::string& name, Reg result, std::initializer_list<Reg> operands,
+           int64_t immediate = kNoImmediate);
+  Reg make(const std::string& name, Type type, std::initializer_list<Reg> operands,
+           int64_t immediate = kNoImmediate) {
+    return make(name, newReg(type), operands, immediate);
+  }
+  Reg copy(Reg from, Reg to, unsigned part = 0);
+  Reg undefined(Type type);
+  static constexpr int64_t kNoImmediate = INT64_MIN;
+
+  // selector_constants.cc
+  Reg constant(Type type, uint64_t bits);
+  Reg makeConstant(Type type, uint64_t bits);
+  Reg vectorConstant(Type type, llvm::Constant* value);
+  Reg lanesConstant(Type type, llvm::ArrayRef<uint64_t> lanes);
+  void addPool(Builder& inst, llvm::Constant* value, uint64_t bytes);
+  void addRepeated(Builder& inst, const Inst& number);
+  bool constantBits(V v, uint64_t* bits) const;
+  // A vector of one number that is used once: an operand in memory, repeated.
+  const Inst* repeatedOperand(V v) const;
+
+  // selector_arith.cc
+  Reg value(V v);
+  Reg pure(const Inst& inst);
+  Reg binary(const Inst& inst);
+  Reg scalarBinary(const Inst& inst);
+  Reg unsignedDivision(const Inst& inst);
+  Reg highProduct(const Inst& inst);
+  Reg shift(const Inst& inst);
+  Reg vectorOp(const std::string& stem, const Inst& inst, bool commutes);
+  Reg fma(const Inst& inst);
+  Reg extremum(const Inst& inst);
+  Reg signOp(const Inst& inst);
+  Reg rounded(const Inst& inst);
+  Reg compare(const Inst& inst);
+  Reg compareVectors(const Inst& inst, Type type);
+  Reg select(const Inst& inst);
+  Reg splat(const Inst& inst);
+  Reg rarely(const Inst& inst);
+
+  // selector_shuffle.cc
+  Reg extract(const Inst& inst);
+  Reg shuffle(const Inst& inst);
+  Reg shuffleWithin(const Inst& inst, Reg a, Type from);
+  Reg permute(const Inst& inst, Reg a, Reg b, Type type);
+  Reg widened(Reg a, Reg b, Type half);
+
+  // selector_convert.cc
+  Reg convert(const Inst& inst);
+  Reg convertInteger(const Inst& inst, Type from);
+  Reg convertScalar(const Inst& inst, Type from);
+  Reg fromMask(Reg mask, Type type);
+  Reg toMask(Reg v, Type from);
+  Reg toBFloat16(const Inst& inst);
+  Reg bitcast(const Inst& inst);
+
+  // selector_memory.cc
+  void memory(const Inst& inst);
+  Address addressOf(const Inst& inst);
+  void addAddress(Builder& inst, const Address& address, bool is_store, uint64_t bytes);
+  Reg load(const Inst& inst, Reg mask);
+  void loadRepeated(const Inst& inst, const Inst& splat);
+  void store(const Inst& inst, Reg mask);
+
+  Type typeOf(const Inst& inst, size_t operand) const {
+    return kernel_.type(inst.operands[operand]);
+  }
+  Reg operand(const Inst& inst, size_t i) { return value(inst.operands[i]); }
+
+  llvm::MachineFunction& function_;
+  const kernel::Kernel& kernel_;
+  std::vector<llvm::Function*> functions_;
+  llvm::MachineRegisterInfo& regs_;
+  const llvm::TargetInstrInfo& insts_;
+  const llvm::TargetRegisterInfo& classes_;
+  const X86Names& names_;
+  Block* block_ = nullptr;  // where instructions are put, at its end
+  Block* entry_ = nullptr;  // constants and buffers
+  std::vector<Reg> values_, buffers_;
+  std::vector<Reg> words_;  // by V: of a bf16 the f32's upper half, which it is narrowed from
+  std::map<std::tuple<int, int, uint64_t>, Reg> constants_;  // of so many lanes of so many bits
+  std::vector<const llvm::Value*> memory_;  // of each buffer
+  std::vector<bool> invariant_;             // nothing writes it, or one that overlaps it
+  std::vector<uint32_t> uses_;              // by V
+  std::vector<const Inst*> splat_;          // by V: of a number that is loaded for it alone
+  bool refused_ = false;
+};
+
+}  // namespace tercel::codegen

@@ -1,0 +1,489 @@
+#include <llvm/CodeGen/MachineFrameInfo.h>
+#include <llvm/CodeGen/MachineRegisterInfo.h>
+#include <llvm/IR/Function.h>
+#include <llvm/Support/DivisionByConstantInfo.h>
+
+#include "compiler/codegen/selector.h"
+#include "compiler/codegen/selector_names.h"
+
+namespace tercel::codegen {
+
+using kernel::Opcode;
+using kernel::Predicate;
+using kernel::Scalar;
+
+namespace {
+
+// The stems of instructions with two operands: of vectors, whose type follows, and of integers in
+// general registers.
+struct Stem {
+  Opcode op;
+  const char* vectors;
+  const char* scalars;
+  bool commutes;
+};
+constexpr Stem kStems[] = {
+    {Opcode::iadd, "VPADD", "ADD", true},    {Opcode::isub, "VPSUB", "SUB", false},
+    {Opcode::imul, "VPMULL", "IMUL", true},  {Opcode::and_, "VPAND", "AND", true},
+    {Opcode::or_, "VPOR", "OR", true},       {Opcode::xor_, "VPXOR", "XOR", true},
+    {Opcode::smin, "VPMINS", nullptr, true}, {Opcode::smax, "VPMAXS", nullptr, true},
+    {Opcode::umin, "VPMINU", nullptr, true}, {Opcode::umax, "VPMAXU", nullptr, true},
+    {Opcode::fadd, "VADD", nullptr, true},   {Opcode::fsub, "VSUB", nullptr, false},
+    {Opcode::fmul, "VMUL", nullptr, true},   {Opcode::fdiv, "VDIV", nullptr, false},
+    {Opcode::fmin, "VMIN", nullptr, false},  {Opcode::fmax, "VMAX", nullptr, false},
+    {Opcode::scalb, "VSCALEF", nullptr, false},
+};
+
+const Stem* stemOf(Opcode op) {
+  for (const Stem& stem : kStems)
+    if (stem.op == op) return &stem;
+  return nullptr;
+}
+
+// What vcmp calls it.
+int64_t floatPredicate(int64_t predicate) {
+  constexpr int kCodes[] = {0, 12, 1, 2, 14, 13, 7, 3, 8, 4, 9, 10, 6, 5};
+  return kCodes[predicate - static_cast<int64_t>(Predicate::oeq)];
+}
+
+// What vpcmp calls it, of either sign.
+int64_t integerPredicate(Predicate p) {
+  switch (p) {
+    case Predicate::eq: return 0;
+    case Predicate::ne: return 4;
+    case Predicate::slt: case Predicate::ult: return 1;
+    case Predicate::sle: case Predicate::ule: return 2;
+    case Predicate::sge: case Predicate::uge: return 5;
+    default: return 6;
+  }
+}
+
+bool isBits(Opcode op) { return op == Opcode::and_ || op == Opcode::or_ || op == Opcode::xor_; }
+
+}  // namespace
+
+Selector::Reg Selector::value(V v) {
+  Reg& known = values_[v.index];
+  uint64_t bits;
+  if (!known.isValid() && constantBits(v, &bits)) known = constant(kernel_.type(v), bits);
+  if (!known.isValid()) {
+    // Compared where the flags are wanted; as a value here.
+    const Inst* inst = kernel_.def(v);
+    if (!inst || (inst->op != Opcode::icmp && inst->op != Opcode::any))
+      return refuse(), newReg("GR8");
+    Condition condition = flagsOf(v);
+    Reg set = newReg("GR8");
+    start("SETCCr", set).addImm(static_cast<int>(condition));
+    return set;
+  }
+  return known;
+}
+
+Selector::Reg Selector::pure(const Inst& inst) {
+  switch (inst.op) {
+    case Opcode::splat: return splat(inst);
+    case Opcode::lane_ids: {
+      llvm::SmallVector<uint64_t, 64> lanes;
+      for (uint64_t i = 0; i < inst.type.lanes; ++i) lanes.push_back(i);
+      if (!inst.type.isVector()) return constant(inst.type, 0);
+      return registerBits(inst.type) > 512 ? (refuse(), Reg()) : lanesConstant(inst.type, lanes);
+    }
+    case Opcode::extract: return extract(inst);
+    case Opcode::shuffle: return shuffle(inst);
+    case Opcode::clz:
+      if (kernel::bitWidth(inst.type.scalar) < 32) break;
+      if (inst.type.isVector())
+        return make(cat("VPLZCNT", integerLetter(inst.type.scalar), widthSuffix(inst.type), "rr"),
+                    inst.type, {operand(inst, 0)});
+      return make(cat("LZCNT", kernel::bitWidth(inst.type.scalar), "rr"), inst.type,
+                  {operand(inst, 0)});
+    case Opcode::icmp: case Opcode::fcmp: return compare(inst);
+    case Opcode::any: return {};  // where its flags are wanted
+    case Opcode::fma: case Opcode::fmuladd: return fma(inst);
+    case Opcode::fneg: case Opcode::fabs: return signOp(inst);
+    case Opcode::fsqrt: case Opcode::floor: case Opcode::ceil: case Opcode::trunc_int:
+    case Opcode::round_even:
+      return rounded(inst);
+    case Opcode::fminimum: case Opcode::fmaximum: return extremum(inst);
+    case Opcode::zext: case Opcode::sext: case Opcode::itrunc: case Opcode::fpext:
+    case Opcode::fptrunc: case Opcode::sitofp: case Opcode::uitofp: case Opcode::fptosi:
+    case Opcode::fptoui:
+      return convert(inst);
+    case Opcode::bitcast: return bitcast(inst);
+    case Opcode::select: return select(inst);
+    case Opcode::rarely: return rarely(inst);
+    case Opcode::shl: case Opcode::lshr: case Opcode::ashr: return shift(inst);
+    case Opcode::umulh: return highProduct(inst);
+    case Opcode::udiv: case Opcode::urem: return unsignedDivision(inst);
+    default: return binary(inst);
+  }
+  return refuse(), Reg();
+}
+
+Selector::Reg Selector::vectorOp(const std::string& stem, const Inst& inst, bool commutes) {
+  V a = inst.operands[0], b = inst.operands[1];
+  if (commutes && repeatedOperand(a)) std::swap(a, b);
+  if (const Inst* number = repeatedOperand(b)) {
+    Reg left = value(a), result = newReg(inst.type);
+    Builder built = start(stem + "rmb", result).addReg(left);
+    addRepeated(built, *number);
+    finish(*built);
+    return result;
+  }
+  Reg left = value(a), right = value(b);
+  return make(stem + "rr", inst.type, {left, right});
+}
+
+Selector::Reg Selector::binary(const Inst& inst) {
+  const Stem* stem = stemOf(inst.op);
+  const Type type = inst.type;
+  if (!stem) return refuse(), Reg();
+  if (kernel::isFloat(type.scalar)) {
+    if (!isWideFloat(type.scalar)) return refuse(), Reg();
+    std::string name = cat(stem->vectors, floatSuffix(type));
+    if (type.isVector()) return vectorOp(name + widthSuffix(type), inst, stem->commutes);
+    return make(name + "Zrr", type, {operand(inst, 0), operand(inst, 1)});
+  }
+  if (!type.isVector()) return scalarBinary(inst);
+  if (type.scalar == Scalar::i1) {
+    if (!isBits(inst.op)) return refuse(), Reg();
+    const char* width = type.lanes <= 16 ? "W" : type.lanes == 32 ? "D" : "Q";
+    Reg a = operand(inst, 0), b = operand(inst, 1);
+    return make(cat("K", stem->scalars, width, "rr"), type, {a, b});
+  }
+  if (registerBits(type) > 512 || (inst.op == Opcode::imul && kernel::bitWidth(type.scalar) == 8))
+    return refuse(), Reg();
+  char letter = integerLetter(type.scalar);
+  if (isBits(inst.op) && kernel::bitWidth(type.scalar) < 32) letter = 'D';
+  std::string name = cat(stem->vectors, letter, widthSuffix(type));
+  if (letter == 'B' || letter == 'W' || kernel::bitWidth(type.scalar) < 32)
+    return make(name + "rr", type, {operand(inst, 0), operand(inst, 1)});
+  return vectorOp(name, inst, stem->commutes);
+}
+
+Selector::Reg Selector::scalarBinary(const Inst& inst) {
+  const int width = kernel::bitWidth(inst.type.scalar);
+  const Stem* stem = stemOf(inst.op);
+  if (!stem->scalars) {
+    const bool is_signed = inst.op == Opcode::smin || inst.op == Opcode::smax;
+    const bool maximum = inst.op == Opcode::smax || inst.op == Opcode::umax;
+    if (width < 32) return refuse(), Reg();
+    Reg a = operand(inst, 0), b = operand(inst, 1);
+    finish(*start(cat("CMP", width, "rr"), {}).addReg(a).addReg(b));
+    // a, but b where that compares so.
+    Condition swap = maximum ? (is_signed ? Condition::less : Condition::below)
+                             : (is_signed ? Condition::greater : Condition::above);
+    return make(cat("CMOV", width, "rr"), inst.type, {a, b}, static_cast<int64_t>(swap));
+  }
+  const bool narrow = width < 32;
+  if (narrow && !isBits(inst.op)) return refuse(), Reg();
+  uint64_t bits;
+  const int shown = std::max(width, 8);
+  if (!narrow && constantBits(inst.operands[1], &bits) &&
+      static_cast<int64_t>(bits) == static_cast<int32_t>(bits)) {
+    Reg a = operand(inst, 0);
+    if (inst.op == Opcode::imul && (bits & (bits - 1)) == 0)
+      return make(cat("SHL", shown, "ri"), inst.type, {a}, llvm::countr_zero(bits));
+    std::string name = inst.op == Opcode::imul ? cat("IMUL", shown, shown == 64 ? "rri32" : "rri")
+                                               : cat(stem->scalars, shown,
+                                                     shown == 64 ? "ri32" : "ri");
+    return make(name, inst.type, {a}, static_cast<int32_t>(bits));
+  }
+  Reg a = operand(inst, 0), b = operand(inst, 1);
+  return make(cat(stem->scalars, shown, "rr"), inst.type, {a, b});
+}
+
+// Indices by constants: a product with the inverse.
+Selector::Reg Selector::unsignedDivision(const Inst& inst) {
+  uint64_t divisor;
+  if (inst.type != Type{Scalar::i64, 1} || !constantBits(inst.operands[1], &divisor) || divisor < 2)
+    return refuse(), Reg();
+  const Type type = inst.type;
+  Reg x = operand(inst, 0), quotient = x;
+  if ((divisor & (divisor - 1)) == 0) {
+    if (inst.op == Opcode::udiv)
+      return make("SHR64ri", type, {x}, llvm::countr_zero(divisor));
+    return make("AND64rr", type, {x, constant(type, divisor - 1)});
+  }
+  auto magic = llvm::UnsignedDivisionByConstantInfo::get(llvm::APInt(64, divisor));
+  if (magic.PreShift) quotient = make("SHR64ri", type, {quotient}, magic.PreShift);
+  Reg factor = constant(type, magic.Magic.getZExtValue());
+  copy(factor, Reg(names_.physical("RDX")));
+  Reg high = newReg(type), low = newReg(type);
+  auto product = start("MULX64rr", high).addReg(low, llvm::RegState::Define).addReg(quotient);
+  finish(*product);
+  quotient = high;
+  if (magic.IsAdd) {
+    Reg half = make("SHR64ri", type, {make("SUB64rr", type, {x, high})}, 1);
+    quotient = make("ADD64rr", type, {half, high});
+  }
+  if (magic.PostShift) quotient = make("SHR64ri", type, {quotient}, magic.PostShift);
+  if (inst.op == Opcode::udiv) return quotient;
+  Reg whole = make("IMUL64rr", type, {quotient, constant(type, divisor)});
+  return make("SUB64rr", type, {x, whole});
+}
+
+Selector::Reg Selector::highProduct(const Inst& inst) {
+  const Type type = inst.type;
+  if (type.scalar != Scalar::i32 || !type.isVector() || registerBits(type) > 512)
+    return refuse(), Reg();
+  Reg a = operand(inst, 0), b = operand(inst, 1);
+  const std::string z = widthSuffix(type);
+  auto upper = [&](Reg v) { return make(cat("VPSRLQ", z, "ri"), type, {v}, 32); };
+  Reg even = upper(make(cat("VPMULUDQ", z, "rr"), type, {a, b}));
+  Reg odd = make(cat("VPMULUDQ", z, "rr"), type, {upper(a), upper(b)});
+  llvm::SmallVector<uint64_t, 16> lanes;  // where the upper halves are wanted
+  for (int i = 0; i < registerBits(type) / 32; ++i) lanes.push_back(i % 2 ? ~uint32_t{0} : 0);
+  Reg mask = lanesConstant({Scalar::i32, static_cast<uint16_t>(lanes.size())}, lanes);
+  return make(cat("VPORD", z, "rr"), type, {even, make(cat("VPANDD", z, "rr"), type, {odd, mask})});
+}
+
+Selector::Reg Selector::shift(const Inst& inst) {
+  const Type type = inst.type;
+  const int width = kernel::bitWidth(type.scalar);
+  const char* stems[] = {"SHL", "SHR", "SAR"};
+  const char* vectors[] = {"VPSLL", "VPSRL", "VPSRA"};
+  const auto which = static_cast<size_t>(inst.op) - static_cast<size_t>(Opcode::shl);
+  uint64_t amount;
+  const bool known = constantBits(inst.operands[1], &amount);
+  if (width < (type.isVector() ? 16 : 32) || registerBits(type) > 512) return refuse(), Reg();
+  Reg a = operand(inst, 0);
+  if (type.isVector()) {
+    std::string name = cat(vectors[which], known ? "" : "V", integerLetter(type.scalar),
+                           widthSuffix(type));
+    if (known) return make(name + "ri", type, {a}, static_cast<int64_t>(amount));
+    return make(name + "rr", type, {a, operand(inst, 1)});
+  }
+  if (known) return make(cat(stems[which], width, "ri"), type, {a}, static_cast<int64_t>(amount));
+  return make(cat(stems[which], "X", width, "rr"), type, {a, operand(inst, 1)});
+}
+
+// a * b + c. The sign of a factor or of the addend is the instruction's.
+Selector::Reg Selector::fma(const Inst& inst) {
+  const Type type = inst.type;
+  if (!isWideFloat(type.scalar) || registerBits(type) > 512) return refuse(), Reg();
+  auto unsignedOf = [&](V v, bool* negated) {
+    const Inst* def = kernel_.def(v);
+    if (!def || def->op != Opcode::fneg) return v;
+    *negated = !*negated;
+    return def->operands[0];
+  };
+  bool negates_product = false, negates_sum = false;
+  V a = unsignedOf(inst.operands[0], &negates_product);
+  V b = unsignedOf(inst.operands[1], &negates_product);
+  V c = unsignedOf(inst.operands[2], &negates_sum);
+  std::string stem = cat(negates_product ? "VFNM" : "VFM", negates_sum ? "SUB" : "ADD");
+  const std::string suffix = cat(floatSuffix(type), type.isVector() ? widthSuffix(type) : "Z");
+  const char* order = "213";
+  if (type.isVector()) {
+    if (repeatedOperand(a)) std::swap(a, b);
+    const bool factor = repeatedOperand(b) && !repeatedOperand(c);
+    if (factor) std::swap(b, c), order = "132";  // a * memory + register
+    if (const Inst* number = repeatedOperand(c)) {
+      Reg first = value(a), second = value(b), result = newReg(type);
+      Builder built = start(cat(stem, order, suffix, "mb"), result).addReg(first).addReg(second);
+      addRepeated(built, *number);
+      finish(*built);
+      return result;
+    }
+  }
+  Reg first = value(a), second = value(b), third = value(c);
+  return make(cat(stem, order, suffix, "r"), type, {first, second, third});
+}
+
+// minimum and maximum: NaN where one is, zeros by their signs. Scalars are vectors of four here.
+Selector::Reg Selector::extremum(const Inst& inst) {
+  if (!isWideFloat(inst.type.scalar) || registerBits(inst.type) > 512) return refuse(), Reg();
+  Type type = inst.type;
+  if (!type.isVector()) type.lanes = static_cast<uint16_t>(128 / kernel::bitWidth(type.scalar));
+  const bool maximum = inst.op == Opcode::fmaximum;
+  const std::string suffix = cat(floatSuffix(type), widthSuffix(type));
+  Reg a = operand(inst, 0), b = operand(inst, 1);
+  constexpr int64_t kMinimum = 4, kMaximum = 5, kUnordered = 3;
+  Reg picked = make(cat("VRANGE", suffix, "rri"), type, {a, b}, maximum ? kMaximum : kMinimum);
+  Reg nan = make(cat("VCMP", suffix, "rri"), type.with(Scalar::i1), {a, b}, kUnordered);
+  return make(cat("VADD", suffix, "rrk"), inst.type, {picked, nan, a, b});
+}
+
+Selector::Reg Selector::signOp(const Inst& inst) {
+  Type type = inst.type;
+  const int width = kernel::bitWidth(type.scalar);
+  if (width < 32 || registerBits(type) > 512) return refuse(), Reg();
+  if (!type.isVector()) type.lanes = static_cast<uint16_t>(128 / width);
+  const uint64_t sign = uint64_t{1} << (width - 1);
+  const bool negate = inst.op == Opcode::fneg;
+  Type bits = type.with(width == 64 ? Scalar::i64 : Scalar::i32);
+  Reg mask = constant(bits, negate ? sign : sign - 1);
+  return make(cat(negate ? "VPXOR" : "VPAND", integerLetter(type.scalar), widthSuffix(type), "rr"),
+              inst.type, {operand(inst, 0), mask});
+}
+
+Selector::Reg Selector::rounded(const Inst& inst) {
+  Type type = inst.type;
+  if (!isWideFloat(type.scalar) || registerBits(type) > 512) return refuse(), Reg();
+  if (!type.isVector()) type.lanes = static_cast<uint16_t>(128 / kernel::bitWidth(type.scalar));
+  const std::string suffix = cat(floatSuffix(type), widthSuffix(type));
+  Reg a = operand(inst, 0);
+  if (inst.op == Opcode::fsqrt) {
+    if (inst.type.isVector()) return make(cat("VSQRT", suffix, "r"), type, {a});
+    return make(cat("VSQRT", floatSuffix(inst.type), "Zr"), inst.type, {undefined(inst.type), a});
+  }
+  const int64_t mode = inst.op == Opcode::floor ? 9 : inst.op == Opcode::ceil ? 10
+                       : inst.op == Opcode::trunc_int ? 11 : 8;
+  return make(cat("VRNDSCALE", suffix, "rri"), inst.type, {a}, mode);
+}
+
+Selector::Reg Selector::compareVectors(const Inst& inst, Type type) {
+  if (registerBits(type) > 512) return refuse(), Reg();
+  Reg a = operand(inst, 0), b = operand(inst, 1);
+  Type mask = type.with(Scalar::i1);
+  if (inst.op == Opcode::fcmp) {
+    if (!isWideFloat(type.scalar)) return refuse(), Reg();
+    return make(cat("VCMP", floatSuffix(type), widthSuffix(type), "rri"), mask, {a, b},
+                floatPredicate(inst.imm));
+  }
+  const auto predicate = static_cast<Predicate>(inst.imm);
+  const bool is_unsigned = predicate >= Predicate::ult && predicate <= Predicate::uge;
+  return make(cat("VPCMP", is_unsigned ? "U" : "", integerLetter(type.scalar), widthSuffix(type),
+                  "rri"),
+              mask, {a, b}, integerPredicate(predicate));
+}
+
+Selector::Reg Selector::compare(const Inst& inst) {
+  Type type = typeOf(inst, 0);
+  if (type.scalar == Scalar::i1) return refuse(), Reg();
+  if (type.isVector()) {
+    // Lanes that the type does not have must not be set.
+    Reg mask = compareVectors(inst, type);
+    if (refused_ || kernel::bitWidth(type.scalar) * type.lanes >= 128) return mask;
+    return make("KANDWrr", inst.type, {mask, constant(inst.type, 1)});
+  }
+  if (inst.op == Opcode::icmp) {
+    if (kernel::bitWidth(type.scalar) < 32) refuse();
+    return {};  // where its flags are wanted
+  }
+  type.lanes = static_cast<uint16_t>(128 / kernel::bitWidth(type.scalar));
+  Reg mask = compareVectors(inst, type);
+  if (refused_) return {};
+  Reg word = make("KMOVWrk", {Scalar::i32, 1}, {mask});
+  Reg low = copy(word, newReg("GR8"), names_.part("sub_8bit"));
+  return make("AND8ri", inst.type, {low}, 1);
+}
+
+Selector::Reg Selector::select(const Inst& inst) {
+  Type type = inst.type;
+  const int width = kernel::bitWidth(type.scalar);
+  if (registerBits(type) > 512) return refuse(), Reg();
+  const bool many = typeOf(inst, 0).isVector();
+  if (!type.isVector() && !kernel::isFloat(type.scalar)) {
+    Reg a = operand(inst, 1), b = operand(inst, 2);
+    if (width < 32) {
+      auto widen = [&](Reg r) {
+        Reg wide = newReg("GR32");
+        auto inserted = start(width == 16 ? "MOVZX32rr16" : "MOVZX32rr8", wide).addReg(r);
+        finish(*inserted);
+        return wide;
+      };
+      a = widen(a), b = widen(b);
+    }
+    const int shown = std::max(width, 32);
+    Condition condition = flagsOf(inst.operands[0]);
+    Reg chosen = make(cat("CMOV", shown, "rr"), Type{shown == 64 ? Scalar::i64 : Scalar::i32, 1},
+                      {b, a}, static_cast<int64_t>(condition));
+    if (width >= 32) return chosen;
+    return copy(chosen, newReg(type), names_.part(width == 16 ? "sub_16bit" : "sub_8bit"));
+  }
+  if (!isWideFloat(type.scalar) && kernel::isFloat(type.scalar) && !type.isVector())
+    return refuse(), Reg();
+  if (!type.isVector()) type.lanes = static_cast<uint16_t>(128 / width);
+  Reg mask;
+  if (many) {
+    mask = operand(inst, 0);
+  } else {
+    Reg wide = newReg("GR32");
+    Reg set = value(inst.operands[0]);
+    finish(*start("MOVZX32rr8", wide).addReg(set));
+    wide = make("NEG32r", {Scalar::i32, 1}, {wide});
+    if (type.lanes > 32) return refuse(), Reg();
+    mask = newReg(type.with(Scalar::i1));
+    finish(*start(type.lanes == 32 ? "KMOVDkr" : "KMOVWkr", mask).addReg(wide));
+  }
+  Reg a = operand(inst, 1), b = operand(inst, 2);
+  if (type.scalar == Scalar::i1) {
+    const char* width_letter = type.lanes <= 16 ? "W" : type.lanes == 32 ? "D" : "Q";
+    Reg yes = make(cat("KAND", width_letter, "rr"), type, {mask, a});
+    Reg no = make(cat("KANDN", width_letter, "rr"), type, {mask, b});
+    return make(cat("KOR", width_letter, "rr"), type, {yes, no});
+  }
+  if (isWideFloat(type.scalar))
+    return make(cat("VBLENDM", floatSuffix(type), widthSuffix(type), "rrk"), inst.type,
+                {mask, b, a});
+  return make(cat("VPBLENDM", integerLetter(type.scalar), widthSuffix(type), "rrk"), inst.type,
+              {mask, b, a});
+}
+
+Selector::Reg Selector::splat(const Inst& inst) {
+  const Type type = inst.type;
+  const int width = kernel::bitWidth(type.scalar);
+  if (registerBits(type) > 512 || type.scalar == Scalar::i1) return refuse(), Reg();
+  Reg a = operand(inst, 0);
+  const std::string z = widthSuffix(type);
+  if (type.scalar == Scalar::f32) return make(cat("VBROADCASTSS", z, "rr"), type, {a});
+  if (type.scalar == Scalar::f64)
+    return make(cat(z == "Z128" ? "VMOVDDUP" : "VBROADCASTSD", z, "rr"), type, {a});
+  if (width < 32) {
+    Reg wide = newReg("GR32");
+    finish(*start(width == 16 ? "MOVZX32rr16" : "MOVZX32rr8", wide).addReg(a));
+    a = wide;
+  }
+  return make(cat("VPBROADCAST", integerLetter(type.scalar), "r", z, "rr"), type, {a});
+}
+
+// A call on a path of its own, by the convention of functions.cc.
+Selector::Reg Selector::rarely(const Inst& inst) {
+  const Type type = inst.type;
+  constexpr size_t kMostArguments = 4;
+  auto passes = [&](Type t) {
+    return (isWideFloat(t.scalar) || t.scalar == Scalar::i32) && t.isVector() &&
+           registerBits(t) == kernel::bitWidth(t.scalar) * t.lanes && registerBits(t) <= 512;
+  };
+  for (size_t i = 1; i < inst.operands.size(); ++i)
+    if (!passes(typeOf(inst, i))) return refuse(), Reg();
+  if (inst.operands.size() - 1 > kMostArguments || !passes(type)) return refuse(), Reg();
+  llvm::SmallVector<Reg, 4> arguments;
+  for (size_t i = 1; i < inst.operands.size(); ++i) arguments.push_back(operand(inst, i));
+  Condition condition = flagsOf(inst.operands[0]);
+  Block* before = block_;
+  Block* rare = newBlock();
+  Block* join = newBlock();
+  const llvm::BranchProbability seldom(1, 1000);
+  start("JCC_1", {}).addMBB(rare).addImm(static_cast<int>(condition));
+  start("JMP_1", {}).addMBB(join);
+  before->addSuccessor(rare, seldom);
+  before->addSuccessor(join, seldom.getCompl());
+  block_ = rare;
+  auto physical = [&](size_t i, Type t) {
+    const int bits = registerBits(t);
+    return Reg(names_.physical(cat(bits == 512 ? "ZMM" : bits == 256 ? "YMM" : "XMM", i)));
+  };
+  start("ADJCALLSTACKDOWN64", {}).addImm(0).addImm(0).addImm(0);
+  for (size_t i = 0; i < arguments.size(); ++i)
+    copy(arguments[i], physical(i, typeOf(inst, i + 1)));
+  llvm::Function* callee = functions_[static_cast<size_t>(inst.imm)];
+  Builder call = start("CALL64pcrel32", {}).addGlobalAddress(callee);
+  call.addRegMask(classes_.getCallPreservedMask(function_, callee->getCallingConv()));
+  for (size_t i = 0; i < arguments.size(); ++i)
+    call.addReg(physical(i, typeOf(inst, i + 1)), llvm::RegState::Implicit);
+  call.addReg(physical(0, type), llvm::RegState::ImplicitDefine);
+  start("ADJCALLSTACKUP64", {}).addImm(0).addImm(0);
+  Reg called = copy(physical(0, type), newReg(type));
+  function_.getFrameInfo().setHasCalls(true);
+  function_.getFrameInfo().setAdjustsStack(true);
+  jump(join);
+  block_ = join;
+  Reg result = newReg(type);
+  start("PHI", result).addReg(arguments[0]).addMBB(before).addReg(called).addMBB(rare);
+  return result;
+}
+
+}  // namespace tercel::codegen

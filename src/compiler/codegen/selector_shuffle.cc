@@ -1,0 +1,152 @@
+// Lanes that change places: of 32 and 64 bits each.
+#include <llvm/CodeGen/MachineRegisterInfo.h>
+
+#include "compiler/codegen/selector.h"
+#include "compiler/codegen/selector_names.h"
+
+namespace tercel::codegen {
+
+using kernel::Scalar;
+
+namespace {
+
+constexpr int kBlockBits = 128;  // instructions move lanes within blocks, or whole blocks
+
+// Where the list takes consecutive lanes: the first of them, else -1. Undefined lanes are any.
+int firstOfRun(const std::vector<int16_t>& list) {
+  int first = -1;
+  for (size_t i = 0; i < list.size(); ++i) {
+    if (list[i] < 0) continue;
+    int own = list[i] - static_cast<int>(i);
+    if (own < 0 || (first >= 0 && own != first)) return -1;
+    first = own;
+  }
+  return std::max(first, 0);
+}
+
+}  // namespace
+
+Selector::Reg Selector::extract(const Inst& inst) {
+  const Type from = typeOf(inst, 0), type = inst.type;
+  Reg v = operand(inst, 0);
+  if (!from.isVector()) return v;
+  const int width = kernel::bitWidth(type.scalar);
+  auto lane = static_cast<int>(inst.imm);
+  if (type.scalar == Scalar::i1) {
+    if (from.lanes > 32) return refuse(), Reg();
+    Reg word = make(from.lanes == 32 ? "KMOVDrk" : "KMOVWrk", {Scalar::i32, 1}, {v});
+    if (lane) word = make("SHR32ri", {Scalar::i32, 1}, {word}, lane);
+    Reg low = copy(word, newReg("GR8"), names_.part("sub_8bit"));
+    return make("AND8ri", type, {low}, 1);
+  }
+  if (width < 32 || registerBits(from) > 512) return refuse(), Reg();
+  const int in_block = kBlockBits / width;
+  const Type block{type.scalar, static_cast<uint16_t>(in_block)};
+  if (lane >= in_block) {
+    v = make(cat("VEXTRACTF32x4", widthSuffix(from), "rr"), block, {v}, lane / in_block);
+    lane %= in_block;
+  } else if (registerBits(from) > kBlockBits) {
+    v = copy(v, newReg(block), names_.part("sub_xmm"));
+  }
+  if (lane && width == 32) v = make("VPSHUFDZ128ri", block, {v}, lane);
+  if (lane && width == 64) v = make("VPERMILPDZ128ri", block, {v}, 1);
+  if (isWideFloat(type.scalar)) return copy(v, newReg(type));
+  return make(width == 64 ? "VMOVPQIto64Zrr" : "VMOVPDI2DIZrr", type, {v});
+}
+
+Selector::Reg Selector::shuffle(const Inst& inst) {
+  const Type type = inst.type, from = typeOf(inst, 0);
+  const int width = kernel::bitWidth(type.scalar);
+  if (width < 32 || !from.isVector() || !type.isVector() || registerBits(type) > 512 ||
+      registerBits(from) > 512)
+    return refuse(), Reg();
+  Reg a = operand(inst, 0), b = operand(inst, 1);
+  const int lanes = from.lanes;
+  bool uses_a = false, uses_b = false;
+  for (int lane : inst.list) (lane < lanes ? uses_a : uses_b) |= lane >= 0;
+  if (from.lanes * width < kBlockBits && uses_b) return refuse(), Reg();
+  if (uses_b && !uses_a) {
+    Inst turned = inst;
+    for (int16_t& lane : turned.list)
+      if (lane >= 0) lane = static_cast<int16_t>(lane - lanes);
+    return shuffleWithin(turned, b, from);
+  }
+  if (!uses_b) return shuffleWithin(inst, a, from);
+  if (registerBits(type) == registerBits(from)) return permute(inst, a, b, type);
+  if (registerBits(type) == 2 * registerBits(from)) {
+    Reg both = widened(a, b, from);
+    return firstOfRun(inst.list) == 0 ? both : permute(inst, both, Reg(), type);
+  }
+  if (2 * registerBits(type) == registerBits(from)) {
+    Inst wide = inst;
+    wide.list.resize(static_cast<size_t>(lanes), -1);
+    Reg all = permute(wide, a, b, from);
+    return copy(all, newReg(type), names_.part(registerBits(type) == 256 ? "sub_ymm" : "sub_xmm"));
+  }
+  return refuse(), Reg();
+}
+
+// Lanes of one vector.
+Selector::Reg Selector::shuffleWithin(const Inst& inst, Reg a, Type from) {
+  const Type type = inst.type;
+  const int width = kernel::bitWidth(type.scalar), in_block = kBlockBits / width;
+  const int bits = registerBits(type), from_bits = registerBits(from);
+  const int first = firstOfRun(inst.list);
+  if (first == 0 && bits == from_bits) return a;
+  if (first == 0 && bits < from_bits)
+    return copy(a, newReg(type), names_.part(bits == 256 ? "sub_ymm" : "sub_xmm"));
+  if (bits < from_bits && first > 0 && (first * width) % bits == 0 && type.lanes * width == bits)
+    return bits == 256 ? make("VEXTRACTF64x4Zrr", type, {a}, first * width / bits)
+                       : make(cat("VEXTRACTF32x4", widthSuffix(from), "rr"), type, {a},
+                              first / in_block);
+  if (bits == kBlockBits && from_bits == kBlockBits) {
+    int64_t code = 0;
+    for (size_t i = 0; i < inst.list.size(); ++i) {
+      int lane = std::max<int>(inst.list[i], 0);
+      code |= static_cast<int64_t>(lane) << (width == 32 ? 2 * i : i);
+    }
+    return make(width == 32 ? "VPSHUFDZ128ri" : "VPERMILPDZ128ri", type, {a}, code);
+  }
+  if (bits == from_bits) return permute(inst, a, Reg(), type);
+  if (bits > from_bits) {
+    if (from.lanes * width < kBlockBits) return refuse(), Reg();
+    Reg wide = newReg(type), none = undefined(type);
+    const char* part = from_bits == 256 ? "sub_ymm" : "sub_xmm";
+    start("INSERT_SUBREG", wide).addReg(none).addReg(a).addImm(names_.part(part));
+    return permute(inst, wide, Reg(), type);
+  }
+  Inst whole = inst;  // in the wider vector, of which the first lanes are taken
+  whole.list.resize(static_cast<size_t>(from.lanes), -1);
+  Reg all = permute(whole, a, Reg(), from);
+  return copy(all, newReg(type), names_.part(bits == 256 ? "sub_ymm" : "sub_xmm"));
+}
+
+// Any lanes of one or two vectors of the result's width.
+Selector::Reg Selector::permute(const Inst& inst, Reg a, Reg b, Type type) {
+  const int width = kernel::bitWidth(type.scalar);
+  const int lanes = registerBits(type) / width;
+  if (lanes != type.lanes) return refuse(), Reg();
+  llvm::SmallVector<uint64_t, 16> from;
+  for (int lane : inst.list) from.push_back(lane < 0 ? from.size() % lanes : lane);
+  const Type index{width == 64 ? Scalar::i64 : Scalar::i32, static_cast<uint16_t>(lanes)};
+  Reg places = lanesConstant(index, from);
+  const std::string suffix =
+      cat(kernel::isFloat(type.scalar) ? floatSuffix(type)
+                                       : std::string(1, integerLetter(type.scalar)),
+          widthSuffix(type), "rr");
+  if (b.isValid()) return make("VPERMT2" + suffix, type, {a, places, b});
+  if (registerBits(type) == kBlockBits) return make("VPERMT2" + suffix, type, {a, places, a});
+  return make("VPERM" + suffix, type, {places, a});
+}
+
+// Two vectors as one.
+Selector::Reg Selector::widened(Reg a, Reg b, Type half) {
+  const Type type{half.scalar, static_cast<uint16_t>(2 * half.lanes)};
+  const bool of256 = registerBits(half) == 256;
+  Reg none = undefined(type), low = newReg(type);
+  start("INSERT_SUBREG", low).addReg(none).addReg(a).addImm(
+      names_.part(of256 ? "sub_ymm" : "sub_xmm"));
+  return make(of256 ? "VINSERTF64x4Zrr" : "VINSERTF32x4Z256rr", type, {low, b}, 1);
+}
+
+}  // namespace tercel::codegen
