@@ -12,6 +12,7 @@
 #include "compiler/passes/pipeline.h"
 #include "compiler/plan/plan.h"
 #include "compiler/plan/signature.h"
+#include "compiler/plan/slice_loops.h"
 #include "compiler/stablehlo/reader.h"
 #include "core/log.h"
 
@@ -33,6 +34,8 @@ Result<program::Program> compileChecked(ir::Module module, const CompileOptions&
       dumpModule(options, pass, m);
     };
   TERCEL_TRY(passes::runPipeline(module, pipeline));
+  if (plan::sliceLoops(module)) dumpModule(options, "slice_loops", module);
+  if (options.verify) TERCEL_TRY(ir::verify(module));
   TERCEL_ASSIGN(plan::Plan plan, plan::makePlan(module, options.can_call));
   if (options.dump) options.dump("plan", plan::print(module, plan));
   TERCEL_TRY(generateKernels(module, plan, options));

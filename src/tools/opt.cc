@@ -6,6 +6,7 @@
 #include "compiler/ir/verifier.h"
 #include "compiler/passes/pipeline.h"
 #include "compiler/plan/plan.h"
+#include "compiler/plan/slice_loops.h"
 #include "tools/command_line.h"
 
 namespace tercel::tools {
@@ -60,6 +61,7 @@ Status run(CommandLine line) {
   for (const std::string& name : chosen) TERCEL_TRY(passes::runPass(name, module, options));
   if (chosen.empty() && !none) TERCEL_TRY(passes::runPipeline(module, options));
   if (plan) {
+    plan::sliceLoops(module);
     TERCEL_ASSIGN(plan::Plan made, plan::makePlan(module));
     std::fputs(plan::print(module, made).c_str(), stdout);
   } else {

@@ -1,4 +1,5 @@
-// Every file of cases/, one test each: a module as it leaves the passes, and its plan.
+// Every file of cases/, one test each: a module as it leaves the passes, and its plan; or with
+// slice_loops as its last pass, what that makes of it.
 // TERCEL_BLESS=1 writes what comes out as what is expected.
 #include "compiler/ir/text.h"
 
@@ -8,16 +9,25 @@
 #include "compiler/ir/verifier.h"
 #include "compiler/passes/pipeline.h"
 #include "compiler/plan/plan.h"
+#include "compiler/plan/slice_loops.h"
 
 namespace tercel::plan {
 namespace {
+
+std::string sliced(ir::Module& module) {
+  if (!sliceLoops(module)) return "unchanged\n";
+  const Status valid = ir::verify(module);
+  return valid.ok() ? ir::print(module) : "not valid: " + valid.message() + "\n";
+}
 
 std::string outcome(const std::vector<std::string>& passes, const std::string& input) {
   Result<ir::Module> module = ir::parse(input);
   if (!module.ok()) return "cannot parse: " + module.status().message() + "\n";
   if (Status s = ir::verify(*module); !s.ok()) return "not valid: " + s.message() + "\n";
-  for (const std::string& name : passes)
+  for (const std::string& name : passes) {
+    if (name == "slice_loops") return sliced(*module);
     if (Status s = passes::runPass(name, *module, {}); !s.ok()) return "error: " + s.message();
+  }
   Result<Plan> plan = makePlan(*module);
   return plan.ok() ? print(*module, *plan) : "error: " + plan.status().message() + "\n";
 }

@@ -239,6 +239,119 @@ def test_arrays_that_need_other_memory_on_every_turn(agree, rng, turns):
     agree(jax.grad(lambda u: (wave(u)[1] ** 2).sum()), 0.1 * u)
 
 
+def lorenz(s):
+    x, y, z = s[..., 0], s[..., 1], s[..., 2]
+    return jnp.stack([10 * (y - x), x * (28 - z) - y, x * y - 8 / 3 * z], axis=-1)
+
+
+def pendulum(s):
+    return jnp.concatenate([s[..., 1:], -jnp.sin(s[..., :1])], axis=-1)
+
+
+def runge_kutta(field, s, dt):
+    a = field(s)
+    b = field(s + dt / 2 * a)
+    c = field(s + dt / 2 * b)
+    return s + dt / 6 * (a + 2 * b + 2 * c + field(s + dt * c))
+
+
+@pytest.mark.parametrize("field, size", [(lorenz, 3), (pendulum, 2)])
+@pytest.mark.parametrize("batch", [(40,), (2000,), (5, 30), ()])
+def test_states_of_few_components(agree, rng, field, size, batch):
+    x = floats(rng, *batch, size)
+
+    def run(x, keep=False):
+        def step(s, t):
+            s = runge_kutta(field, s, 0.01)
+            return s, (s * t, s[..., 0]) if keep else None
+
+        return lax.scan(step, x, jnp.linspace(0, 1, 30))
+
+    agree(run, x)
+    agree(lambda x: run(x, keep=True), x)
+    agree(lambda x: lax.while_loop(lambda s: (s[1] < 40) & (jnp.abs(s[0]).max() < 100),
+                                   lambda s: (runge_kutta(field, s[0], 0.01), s[1] + 1), (x, 0)), x)
+    agree(jax.grad(lambda x: (run(x, keep=True)[1][0] ** 2).sum()), 0.1 * x)
+    if batch:
+        agree(jax.vmap(run), x)
+        agree(jax.vmap(jax.jacfwd(lambda x: run(x)[0])), x.reshape(-1, size)[:20])
+
+
+def test_components_by_other_ways(agree, rng):
+    x, w = floats(rng, 100, 4), 0.2 * floats(rng, 4, 4)
+    agree(lambda x: lax.fori_loop(0, 9, lambda i, s: jnp.concatenate(
+        [s[:, 2:], jnp.sin(s[:, :2])], 1)[:, ::-1] * 0.9 + i, x), x)
+    agree(lambda x, w: lax.fori_loop(0, 9, lambda i, s: jnp.stack(
+        [s[:, 3], (s @ w)[:, 1], s[:, 0] + i, jnp.cos(s[:, 2])], 1), x), x, w)
+    agree(lambda x: lax.fori_loop(0, 9, lambda i, s: s.at[:, 1].set(s[:, 0] * 0.5).at[:, 3].add(1), x), x)
+    agree(lambda x: lax.fori_loop(0, 9, lambda i, s: (
+        jnp.stack([s[1][:, 0], s[0][:, 1]], 1), jnp.stack([s[0][:, 1], s[1][:, 1] * 2], 1)),
+        (x[:, :2], x[:, 2:])), x)
+    agree(lambda x: lax.fori_loop(0, 5, lambda i, s: lax.fori_loop(0, 4, lambda j, u: jnp.stack(
+        [u[:, 1], u[:, 0] + j, u[:, 3] * s[:, 2], u[:, 2]], 1), s), x), x)
+    agree(lambda x: lax.fori_loop(0, 9, lambda i, s: jnp.where(
+        s[:, :1] > 0, jnp.stack([s[:, 1], -s[:, 0], s[:, 3], s[:, 2]], 1), s[:, ::-1] + i), x), x)
+    agree(lambda x: lax.fori_loop(0, 9, lambda i, s: lax.cond(
+        i % 2 == 0, lambda s: jnp.stack([s[:, 1], -s[:, 0], s[:, 3], s[:, 2]], 1), lambda s: s, s), x), x)
+
+
+BATCHES = {
+    "recurrent": lambda x, w: lax.scan(
+        lambda h, v: ((y := jnp.tanh(v @ w + h)), y.sum(-1)), x, jnp.stack([x] * 150))[0:2],
+    "stacked": lambda x, w: lax.scan(lambda h, _: ((y := jnp.sin(h @ w)), (y, y[:, :1].T)), x,
+                                     None, length=120),
+    "second": lambda x, w: lax.fori_loop(0, 200, lambda i, h: jnp.tanh(w.T @ h + 0.01 * i), x.T),
+    "split": lambda x, w: lax.fori_loop(
+        0, 300, lambda i, h: 0.2 * jnp.cos(h.reshape(-1, 4, 4).sum(1, keepdims=True)
+                                           + h.reshape(-1, 4, 4)).reshape(h.shape), x),
+    "rows": lambda x, w: lax.fori_loop(
+        0, 200, lambda i, h: jax.nn.softmax(h - h[:, ::-1]) + jnp.arange(16.0) * i, x),
+    "turned": lambda x, w: lax.fori_loop(0, 200, lambda i, h: jnp.sin(h[..., ::-1].T + w[:, :1]).T, x),
+    "several": lambda x, w: lax.fori_loop(
+        0, 200, lambda i, s: (s[1] * 0.9 + s[2][:, None], jnp.tanh(s[0] @ w), s[0].max(1)),
+        (x, x * 2, x[:, 0])),
+    "reads": lambda x, w: lax.fori_loop(
+        0, 200, lambda i, h: jnp.tanh(h + x + jnp.linspace(0, 1, x.shape[0])[:, None]), x),
+    "updates": lambda x, w: lax.fori_loop(
+        0, 16, lambda i, h: h.at[:, i].set(jnp.sin(jnp.exp(-h * h)).sum(1)), jnp.tile(x, (40, 1))),
+    "masked": lambda x, w: lax.while_loop(
+        lambda s: s[1] < 200,
+        lambda s: (jnp.where(s[0] > 0, s[0] - 0.01, jnp.where(x > 0, s[0] * 1.01, x)), s[1] + 1),
+        (x, 0))[0],
+    "indexed": lambda x, w: lax.fori_loop(
+        0, 300, lambda i, h: h + 0.1 * lax.dynamic_slice(w, (i % 16, 0), (1, 16)) * jnp.sin(h), x),
+    "between rows": lambda x, w: lax.fori_loop(0, 200, lambda i, h: jnp.tanh(h - h.mean(0)), x),
+    "counted": lambda x, w: lax.fori_loop(0, 200, lambda i, s: (jnp.sin(s[0]), s[1] + i), (x, 0)),
+    "shifted": lambda x, w: lax.fori_loop(0, 200, lambda i, h: jnp.roll(jnp.sin(h), 1, 0), x),
+}
+
+
+@pytest.mark.parametrize("rows", [64, 96, 1000, 61])
+@pytest.mark.parametrize("name", BATCHES)
+def test_batches_through_a_loop(agree, rng, name, rows):
+    """Rows that need nothing of each other go through all turns a slice at a time."""
+    agree(BATCHES[name], 0.5 * floats(rng, rows, 16), 0.1 * floats(rng, 16, 16))
+
+
+@pytest.mark.parametrize("dtype", ["float64", "bfloat16", "int8", "complex64"])
+def test_batches_of_other_types_through_a_loop(agree, rng, dtype):
+    x = (3 * floats(rng, 128, 16)).astype(jnp.dtype(dtype))
+    w = floats(rng, 16, 16).astype(jnp.dtype(dtype))
+
+    def run(x, w):
+        def step(h, i):
+            h = ((h @ w) * 0.01).astype(h.dtype) + x
+            return h, h[:, 0]
+
+        return lax.scan(step, x, jnp.arange(60))
+
+    if dtype == "float64":
+        with jax.enable_x64(True):
+            agree(run, x, w)
+    else:
+        agree(run, x, w)
+
+
 def test_turns_that_need_nothing_of_each_other(agree, rng):
     """Enough of them to be shared out."""
     x, y = floats(rng, 3000, 24), floats(rng, 3000)

@@ -8,8 +8,8 @@ namespace {
 
 std::optional<int64_t> knownInteger(const Module& m, Value v) {
   const Op* op = m.def(v);
-  if (!op || op->kind != OpKind::constant_ || m.shape(v).rank() != 0 || !isInteger(m.shape(v).dtype))
-    return {};
+  const bool is_integer = m.shape(v).rank() == 0 && isInteger(m.shape(v).dtype);
+  if (!op || op->kind != OpKind::constant_ || !is_integer) return {};
   return static_cast<int64_t>(op->literal().number(0));
 }
 
@@ -53,7 +53,8 @@ class Lines {
         if (op.operand(0) != now || !isWithin(op, 2, m_.shape(op.operand(1)).dims)) return false;
         now = op.result();
       } else if (op.kind == OpKind::while_) {
-        const auto k = static_cast<size_t>(std::ranges::find(op.operands, now) - op.operands.begin());
+        const auto at = std::ranges::find(op.operands, now);
+        const auto k = static_cast<size_t>(at - op.operands.begin());
         if (k == op.operands.size() || reads(op, now) || !isUnread(op.regions[0], k) ||
             !areAllOf(op.regions[1], k))
           return false;
@@ -122,7 +123,8 @@ std::optional<ParallelLoop> parallelLoop(const Module& m, const Op& op) {
     Lines lines(m, body.args[loop->counter], loop->step);
     if (!lines.areAllOf(op.regions[1], i)) return {};
     // What starts too late to fit starts earlier, at lines of the turn before.
-    if (lines.dimension() >= 0 && last > shape.dims[static_cast<size_t>(lines.dimension())]) return {};
+    const int64_t d = lines.dimension();
+    if (d >= 0 && last > shape.dims[static_cast<size_t>(d)]) return {};
   }
   return loop;
 }

@@ -7,9 +7,9 @@
 namespace tercel::ir {
 
 // Of a while_ that counts `turns` turns from `first` by `step` in operand `counter`. What else it
-// carries is a single element that stays as it is, or an array of which each turn reads and writes no more than the lines
-// [count, count + step) of one dimension: by dynamic_slice and dynamic_update_slice that start at
-// the count there, in loops inside of it too.
+// carries is a single element that stays as it is, or an array of which each turn reads and writes
+// no more than the lines [count, count + step) of one dimension: by dynamic_slice and
+// dynamic_update_slice that start at the count there, in loops inside of it too.
 struct ParallelLoop {
   size_t counter = 0;
   int64_t first = 0;

@@ -81,6 +81,7 @@ class Planner {
   void deliver(Scope& scope, ir::Value v, StorageId to);
   void reuseInputs(const Scope& scope, kernel::Cluster& cluster);
   std::vector<std::pair<uint32_t, StorageId>> enterLoop(Scope& scope, kernel::Cluster& cluster);
+  void startTurns(Scope& scope, const kernel::Cluster& cluster);
 
   program::Step& addStep(Scope& scope, program::StepKind kind);
   void addKernelStep(Scope& scope, kernel::Cluster& cluster);

@@ -25,17 +25,6 @@ bool isSmallConstant(const ir::Module& m, const kernel::Cluster& cluster) {
          m.shape(op.result()).bytes() <= kMaxBytes;
 }
 
-// Whether all arrays that a region's loop carries are there before it.
-bool startsInPlace(const ir::Module& m, const kernel::Cluster& cluster) {
-  const Op& op = m.op(cluster.ops.back());
-  for (size_t o = 0; o < cluster.outputs.size(); ++o) {
-    if (m.shape(cluster.outputs[o]).elements() == 1) continue;
-    const int32_t start = cluster.alias[o];
-    if (start < 0 || cluster.inputs[static_cast<size_t>(start)] != op.operand(o)) return false;
-  }
-  return true;
-}
-
 }  // namespace
 
 bool readElsewhere(const ir::Module& m, const kernel::Cluster& cluster, const Op& op, size_t o) {
@@ -99,7 +88,6 @@ Status Planner::planCluster(Scope& scope, kernel::Cluster cluster) {
     }
   }
   std::vector<std::pair<uint32_t, StorageId>> entered = enterLoop(scope, cluster);
-  cluster.is_parallel &= startsInPlace(m_, cluster);
   addKernelStep(scope, cluster);
   for (auto [value, storage] : entered) keep(value, storage);
   return Status();
@@ -109,9 +97,10 @@ Status Planner::planCluster(Scope& scope, kernel::Cluster cluster) {
 // the one that runs the region. Returns where those values live outside of the loop.
 std::vector<std::pair<uint32_t, StorageId>> Planner::enterLoop(Scope& scope,
                                                                kernel::Cluster& cluster) {
-  const int64_t kLarge = cluster.is_parallel ? 1 : 64 << 10;
+  constexpr int64_t kLarge = 64 << 10;
   std::vector<std::pair<uint32_t, StorageId>> entered;
   if (cluster.nest != kernel::Nest::region) return entered;
+  if (cluster.is_parallel) return startTurns(scope, cluster), entered;
   for (size_t o = 0; o < cluster.outputs.size(); ++o) {
     if (cluster.alias[o] >= 0 || m_.shape(cluster.outputs[o]).bytes() < kLarge) continue;
     std::vector<bool> starts = identityReads(m_, cluster, cluster.outputs[o]);
@@ -128,6 +117,15 @@ std::vector<std::pair<uint32_t, StorageId>> Planner::enterLoop(Scope& scope,
     }
   }
   return entered;
+}
+
+// No turn may be the one that brings the arrays to where all turns have them.
+void Planner::startTurns(Scope& scope, const kernel::Cluster& cluster) {
+  const Op& loop = m_.op(cluster.ops.back());
+  for (size_t o = 0; o < cluster.outputs.size(); ++o)
+    if (m_.shape(cluster.outputs[o]).elements() != 1)
+      copy(scope, storageOf(loop.operand(o)), storage_of_.at(cluster.outputs[o].index),
+           m_.shape(cluster.outputs[o]).bytes());
 }
 
 // One slot for each param of the kernel.
