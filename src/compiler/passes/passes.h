@@ -24,6 +24,8 @@ PassResult dce(ir::Module& module);
 PassResult algebra(ir::Module& module);
 // Transposes and unit reshapes towards cancellation or into the ops that read any order.
 PassResult layout(ir::Module& module);
+// Loops that carry few components as one array: each in an array of its own.
+PassResult unstack(ir::Module& module);
 // Out of loops what is the same on every turn.
 PassResult hoistInvariants(ir::Module& module);
 // Constants from around a region into it.

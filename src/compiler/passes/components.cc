@@ -1,0 +1,193 @@
+#include "compiler/passes/components.h"
+
+#include <algorithm>
+#include <unordered_map>
+
+#include "compiler/ir/cut.h"
+#include "compiler/passes/clone.h"
+#include "compiler/passes/effects.h"
+
+namespace tercel::passes {
+using namespace ir;
+namespace {
+
+constexpr int64_t kMostComponents = 8;
+constexpr int64_t kFewestElements = 16;  // of a component
+constexpr size_t kMostOps = 500;
+
+// Whether it adds lines of one dimension and no others.
+bool padsOnly(const Op& op, size_t dimension) {
+  for (AttrKey key :
+       {AttrKey::edge_padding_low, AttrKey::edge_padding_high, AttrKey::interior_padding})
+    for (size_t d = 0; d < op.ints(key).size(); ++d) {
+      const bool may = d == dimension && key != AttrKey::interior_padding;
+      if (may ? op.ints(key)[d] < 0 : op.ints(key)[d] != 0) return false;
+    }
+  return true;
+}
+
+class Search {
+ public:
+  Search(const Module& m, const Op& loop)
+      : m_(m), loop_(loop), body_(m.region(loop.regions[1])) {
+    for (size_t i = 0; i < body_.args.size(); ++i) argument_[body_.args[i].index] = i;
+    for (OpId id : body_.ops)
+      for (Value v : m.op(id).results) inside_.insert(v.index);
+  }
+
+  std::optional<Split> run(size_t seed, int64_t dimension) {
+    dimension_ = dimension;
+    if (!mark(seed, dimension) || !follow()) return {};
+    for (size_t i = 0; i < body_.args.size(); ++i)
+      if (!split_.dimensions.contains(i) && (!whole(body_.results[i]) || !follow())) return {};
+    if (!split_.joins || readsSplit(m_.region(loop_.regions[0]))) return {};
+    return split_;
+  }
+
+ private:
+  bool mark(size_t i, int64_t dimension) {
+    if (auto at = split_.dimensions.find(i); at != split_.dimensions.end())
+      return at->second == dimension;
+    const Shape& shape = m_.shape(loop_.operand(i));
+    const int64_t lines = shape.dims[static_cast<size_t>(dimension)];
+    if (lines > kMostComponents || shape.elements() / lines < kFewestElements) return false;
+    split_.dimensions[i] = dimension;
+    ahead_.push_back(i);
+    return true;
+  }
+
+  bool follow() {
+    while (!ahead_.empty()) {
+      const size_t i = ahead_.back();
+      ahead_.pop_back();
+      const int64_t d = split_.dimensions.at(i);
+      const int64_t lines = m_.shape(body_.args[i]).dims[static_cast<size_t>(d)];
+      for (int64_t line = 0; line < lines; ++line)
+        if (!need(body_.results[i], d, line)) return false;
+    }
+    return true;
+  }
+
+  bool readsSplit(const Region& condition) const {
+    for (OpId id : condition.ops) {
+      if (!m_.op(id).regions.empty() && usesOuterValues(m_, m_.op(id))) return true;
+      for (Value v : m_.op(id).operands)
+        for (auto [i, d] : split_.dimensions)
+          if (v == condition.args[i]) return true;
+    }
+    return false;
+  }
+
+  bool need(Value v, int64_t d, int64_t line) {
+    if (m_.shape(v).dims[static_cast<size_t>(d)] == 1) return whole(v);
+    if (auto at = argument_.find(v.index); at != argument_.end()) return mark(at->second, d);
+    if (!inside_.contains(v.index) || !split_.components.emplace(v.index, d, line).second)
+      return true;
+    const Op& op = *m_.def(v);
+    if (auto origin = originOf(m_, op, d, line)) {
+      split_.joins |= op.kind == OpKind::concatenate_ || op.kind == OpKind::pad_;
+      if (origin->line < 0) return whole(origin->operand);
+      return need(origin->operand, d, origin->line);
+    }
+    if (op.operands.empty()) return true;
+    const bool is_small = isElementwise(op.kind) || opClass(op.kind) == OpClass::shape ||
+                          opClass(op.kind) == OpClass::index;
+    const auto cuts = is_small && op.regions.empty() ? operandCuts(m_, op, {d, 1}) : std::nullopt;
+    if (!cuts) return false;
+    for (size_t i = 0; i < cuts->size(); ++i) {
+      const Cut& cut = (*cuts)[i];
+      if (!cut.isWhole() && cut.unit != 1) return false;
+      if (cut.isWhole() ? !whole(op.operand(i)) : !need(op.operand(i), cut.dimension, line))
+        return false;
+    }
+    return true;
+  }
+
+  // Of what is carried by components, all are put together: no worse than to carry it so.
+  bool whole(Value v) {
+    if (!inside_.contains(v.index) || !split_.whole.insert(v.index).second) return true;
+    if (hasAllComponents(v)) {
+      split_.joined[v.index] = dimension_;
+      return true;
+    }
+    const Op& op = *m_.def(v);
+    if (!op.regions.empty() && usesOuterValues(m_, op)) return false;
+    if (takesComponent(op)) return true;
+    return std::ranges::all_of(op.operands, [&](Value operand) { return whole(operand); });
+  }
+
+  bool hasAllComponents(Value v) const {
+    const Dims& dims = m_.shape(v).dims;
+    if (m_.type(v).is_token || static_cast<int64_t>(dims.size()) <= dimension_) return false;
+    int64_t line = dims[static_cast<size_t>(dimension_)];
+    while (line > 0 && split_.components.contains({v.index, dimension_, line - 1})) --line;
+    return line == 0;
+  }
+
+  bool takesComponent(const Op& op) {
+    const auto d = static_cast<size_t>(dimension_);
+    if (op.kind != OpKind::slice_) return false;
+    const Dims &from = m_.shape(op.operand(0)).dims, &to = m_.shape(op.result()).dims;
+    if (from.size() <= d || to[d] != 1 || from[d] == 1 || from[d] > kMostComponents) return false;
+    for (size_t k = 0; k < from.size(); ++k)
+      if (k != d && from[k] != to[k]) return false;
+    const Split before = split_;
+    const auto ahead = ahead_;
+    if (need(op.operand(0), dimension_, op.ints(AttrKey::start_indices)[d])) {
+      split_.taken.insert(op.result().index);
+      return true;
+    }
+    split_ = before;
+    ahead_ = ahead;
+    return false;
+  }
+
+  const Module& m_;
+  const Op& loop_;
+  const Region& body_;
+  int64_t dimension_ = 0;
+  std::unordered_map<uint32_t, size_t> argument_;
+  std::unordered_set<uint32_t> inside_;
+  std::vector<size_t> ahead_;
+  Split split_;
+};
+
+}  // namespace
+
+std::optional<Origin> originOf(const Module& m, const Op& op, int64_t dimension, int64_t line) {
+  const auto d = static_cast<size_t>(dimension);
+  const int64_t size = m.shape(op.result()).dims[d];
+  if (op.kind == OpKind::concatenate_ && op.integer(AttrKey::dimension) == dimension) {
+    for (Value v : op.operands) {
+      if (line < m.shape(v).dims[d]) return Origin{v, line};
+      line -= m.shape(v).dims[d];
+    }
+  }
+  if (op.kind == OpKind::slice_ && m.shape(op.operand(0)).dims[d] != size)
+    return Origin{op.operand(0), op.ints(AttrKey::start_indices)[d] +
+                                     line * op.ints(AttrKey::strides)[d]};
+  if (op.kind == OpKind::reverse_ &&
+      std::ranges::count(op.ints(AttrKey::dimensions), dimension) > 0)
+    return Origin{op.operand(0), size - 1 - line};
+  if (op.kind == OpKind::pad_ && padsOnly(op, d)) {
+    const int64_t inside = line - op.ints(AttrKey::edge_padding_low)[d];
+    const bool is_inside = inside >= 0 && inside < m.shape(op.operand(0)).dims[d];
+    return is_inside ? Origin{op.operand(0), inside} : Origin{op.operand(1), -1};
+  }
+  return {};
+}
+
+std::optional<Split> findSplit(const Module& m, const Op& loop) {
+  const Region& body = m.region(loop.regions[1]);
+  if (body.ops.size() > kMostOps) return {};
+  if (hasEffects(m, loop.regions[0]) || hasEffects(m, loop.regions[1])) return {};
+  for (size_t i = 0; i < loop.operands.size(); ++i) {
+    const Type& type = m.type(loop.operand(i));
+    for (int64_t d = type.shape.rank(); !type.is_token && d-- > 1;)
+      if (type.shape.elements() > 0 && type.shape.dims[static_cast<size_t>(d)] > 1)
+        if (auto split = Search(m, loop).run(i, d)) return split;
+  }
+  return {};
+}
+
+}  // namespace tercel::passes

@@ -1,0 +1,37 @@
+// What a loop carries by components: states of few of them, which jnp.stack puts together and
+// x[..., i] takes apart again on every turn.
+#pragma once
+#include <map>
+#include <optional>
+#include <set>
+#include <tuple>
+#include <unordered_set>
+
+#include "compiler/ir/module.h"
+
+namespace tercel::passes {
+
+using Component = std::tuple<uint32_t, int64_t, int64_t>;  // value, dimension, line
+
+// A component of an op's result as one of an operand; line -1: all of it is that single element.
+struct Origin {
+  ir::Value operand;
+  int64_t line;
+};
+std::optional<Origin> originOf(const ir::Module& module, const ir::Op& op, int64_t dimension,
+                               int64_t line);
+
+// How the values of the body follow.
+struct Split {
+  std::map<size_t, int64_t> dimensions;  // by operand
+  std::set<Component> components;
+  std::set<uint32_t> whole;
+  std::unordered_set<uint32_t> taken;   // slices that are a component of their operand
+  std::map<uint32_t, int64_t> joined;   // whole besides: all components of this dimension together
+  bool joins = false;  // whether a component was one of those that are put together
+};
+
+// None where no operand of the while_ is better carried so.
+std::optional<Split> findSplit(const ir::Module& module, const ir::Op& loop);
+
+}  // namespace tercel::passes
