@@ -199,7 +199,7 @@ Status writeHeaders(const program::Artifact& artifact, const std::string& runtim
 // <name> is a type in the headers, and <name>_ begins the names of all functions.
 Status checkNames(const program::Artifact& artifact) {
   const std::string& name = artifact.name;
-  if (isReserved(name)) {
+  if (isReserved(name) || isOfCLibrary(name)) {
     return invalidArgument("a library cannot be called ", name, ", which means something else in C "
                            "or C++: give the program another `export_name`");
   }

@@ -31,6 +31,8 @@ const char* cType(DType dtype);
 std::string identifier(const std::string& path);
 // Whether an identifier means something else in C or C++.
 bool isReserved(std::string_view name);
+// Whether a header of the C library that is here may declare a function of this name.
+bool isOfCLibrary(const std::string& name);
 // The name, with a number after it where one of the names is the same.
 std::string unlike(const std::vector<std::string>& names, const std::string& name);
 // Names of the arguments and then the results, each an identifier of its own.

@@ -1,3 +1,5 @@
+#include <dlfcn.h>
+
 #include <algorithm>
 #include <array>
 #include <string_view>
@@ -9,7 +11,7 @@ namespace {
 
 // Words of C and C++, macros, types and namespaces.
 constexpr auto kReserved = std::to_array<std::string_view>(
-    {"NULL", "alignas", "alignof", "and", "and_eq", "asm", "auto", "bitand", "bitor", "bool",
+    {"FILE", "NULL", "alignas", "alignof", "and", "and_eq", "asm", "auto", "bitand", "bitor", "bool",
      "break", "case", "catch", "char", "char16_t", "char32_t", "char8_t", "class", "co_await",
      "co_return", "co_yield", "compl", "concept", "const", "const_cast", "consteval", "constexpr",
      "constinit", "continue", "decltype", "default", "delete", "do", "double", "dynamic_cast",
@@ -48,6 +50,16 @@ constexpr CType kTypes[] = {
 
 bool isReserved(std::string_view name) {
   return std::ranges::find(kReserved, name) != kReserved.end();
+}
+
+bool isOfCLibrary(const std::string& name) {
+  return std::ranges::any_of(std::array{"libc.so.6", "libm.so.6"}, [&](const char* file) {
+    void* library = dlopen(file, RTLD_LAZY | RTLD_NOLOAD);
+    if (!library) return false;
+    const bool has = dlsym(library, name.c_str()) != nullptr;
+    dlclose(library);
+    return has;
+  });
 }
 
 const char* cType(DType dtype) {

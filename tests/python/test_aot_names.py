@@ -67,7 +67,8 @@ def test_headers_are_right(tmp_path):
     assert subprocess.run([tmp_path / "main"]).returncode == 0
 
 
-@pytest.mark.parametrize("name", ["class", "int", "co_yield", "main", "std", "errno", "uint8_t"])
+@pytest.mark.parametrize("name", ["class", "int", "co_yield", "main", "std", "errno", "uint8_t",
+                                  "exp", "time", "printf", "FILE"])
 def test_names_that_a_library_cannot_have(tmp_path, name):
     artifact = aot.compile(lambda x: x, np.float32(1), name=name)
     with pytest.raises(ValueError, match=f"a library cannot be called {name}, which means "):
