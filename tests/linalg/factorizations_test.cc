@@ -9,6 +9,9 @@
 namespace tercel::linalg_test {
 namespace {
 
+// One matrix after the other, and small ones side by side in vectors.
+constexpr size_t kCounts[] = {2, 19};
+
 class Factorizations : public LinalgTest {
  protected:
   std::vector<Matrix> matrices(size_t count, int64_t rows, int64_t cols) {
@@ -22,9 +25,10 @@ const std::pair<int64_t, int64_t> kShapes[] = {{1, 1}, {5, 5},   {7, 4},   {4, 7
                                                {0, 3}, {3, 0},   {33, 33}, {70, 41}, {41, 70}};
 
 TEST_P(Factorizations, CholeskyOfEitherTriangle) {
-  for (int64_t n : {0, 1, 2, 5, 31, 67}) {
+  for (int64_t n : {0, 1, 2, 5, 31, 67}) for (size_t count : kCounts) {
     for (bool lower : {true, false}) {
-      std::vector<Matrix> a = {random_.positive(n), random_.positive(n), random_.positive(n)};
+      std::vector<Matrix> a;
+      for (size_t b = 0; b < count; ++b) a.push_back(random_.positive(n));
       std::vector<Matrix> given = a;
       for (Matrix& x : given) {  // the other triangle is nobody's
         for (int64_t j = 0; j < n; ++j)
@@ -33,8 +37,8 @@ TEST_P(Factorizations, CholeskyOfEitherTriangle) {
       }
       auto out = run(target("potrf"), lower ? "{uplo = 76 : u8}" : "{uplo = 85 : u8}",
                      {value(type_.dtype, given)},
-                     {empty(type_.dtype, 3, n, n), empty(DType::s32, 3, 1, 1, 0)}, {0, -1});
-      for (size_t b = 0; b < 3; ++b) {
+                     {empty(type_.dtype, count, n, n), empty(DType::s32, count, 1, 1, 0)}, {0, -1});
+      for (size_t b = 0; b < count; ++b) {
         EXPECT_EQ(out[1].batch[b].data[0], Number(0));
         const Matrix& f = out[0].batch[b];
         const Matrix u = lower ? upper(adjoint(f)) : upper(f);
@@ -48,25 +52,29 @@ TEST_P(Factorizations, CholeskyOfEitherTriangle) {
 }
 
 TEST_P(Factorizations, CholeskySaysWhereAMatrixIsNotPositive) {
-  for (int64_t n : {3, 50}) {
+  for (int64_t n : {3, 31, 50}) for (size_t count : kCounts) {
     Matrix negative = random_.positive(n), nan = random_.positive(n);
     negative.at(n - 2, n - 2) = -1;
     nan.at(n - 1, n - 3) = nan.at(n - 3, n - 1) = std::numeric_limits<double>::quiet_NaN();
-    auto out = run(target("potrf"), "{uplo = 76 : u8}", {value(type_.dtype, {negative, nan})},
-                   {empty(type_.dtype, 2, n, n), empty(DType::s32, 2, 1, 1, 0)});
-    EXPECT_EQ(out[1].batch[0].data[0], Number(double(n - 1)));
-    EXPECT_EQ(out[1].batch[1].data[0], Number(double(n)));
+    std::vector<Matrix> a(count, random_.positive(n));
+    a[count - 2] = negative;
+    a[count - 1] = nan;
+    auto out = run(target("potrf"), "{uplo = 76 : u8}", {value(type_.dtype, a)},
+                   {empty(type_.dtype, count, n, n), empty(DType::s32, count, 1, 1, 0)});
+    for (size_t b = 0; b + 2 < count; ++b) EXPECT_EQ(out[1].batch[b].data[0], Number(0));
+    EXPECT_EQ(out[1].batch[count - 2].data[0], Number(double(n - 1)));
+    EXPECT_EQ(out[1].batch[count - 1].data[0], Number(double(n)));
   }
 }
 
 TEST_P(Factorizations, LuWithExchanges) {
-  for (auto [m, n] : kShapes) {
+  for (auto [m, n] : kShapes) for (size_t count : kCounts) {
     const int64_t k = std::min(m, n);
-    const std::vector<Matrix> a = matrices(2, m, n);
+    const std::vector<Matrix> a = matrices(count, m, n);
     auto out = run(target("getrf"), "", {value(type_.dtype, a)},
-                   {empty(type_.dtype, 2, m, n), empty(DType::s32, 2, k, 1, 1),
-                    empty(DType::s32, 2, 1, 1, 0)});
-    for (size_t b = 0; b < 2; ++b) {
+                   {empty(type_.dtype, count, m, n), empty(DType::s32, count, k, 1, 1),
+                    empty(DType::s32, count, 1, 1, 0)});
+    for (size_t b = 0; b < count; ++b) {
       EXPECT_EQ(out[2].batch[b].data[0], Number(0));
       Matrix exchanged = a[b];
       for (int64_t i = 0; i < k; ++i) {
@@ -89,25 +97,28 @@ TEST_P(Factorizations, LuWithExchanges) {
 }
 
 TEST_P(Factorizations, LuNamesTheFirstPivotThatIsZero) {
-  Matrix a = random_.matrix(4, 4);
-  for (int64_t i = 0; i < 4; ++i) a.at(i, 2) = 0;
-  auto out = run(target("getrf"), "", {value(type_.dtype, {a})},
-                 {empty(type_.dtype, 1, 4, 4), empty(DType::s32, 1, 4, 1, 1),
-                  empty(DType::s32, 1, 1, 1, 0)});
-  EXPECT_EQ(out[2].batch[0].data[0], Number(3));
+  for (size_t count : kCounts) {
+    std::vector<Matrix> a = matrices(count, 4, 4);
+    for (int64_t i = 0; i < 4; ++i) a.back().at(i, 2) = 0;
+    auto out = run(target("getrf"), "", {value(type_.dtype, a)},
+                   {empty(type_.dtype, count, 4, 4), empty(DType::s32, count, 4, 1, 1),
+                    empty(DType::s32, count, 1, 1, 0)});
+    EXPECT_EQ(out[2].batch[0].data[0], Number(0));
+    EXPECT_EQ(out[2].batch.back().data[0], Number(3));
+  }
 }
 
 TEST_P(Factorizations, QrAndItsOrthogonalMatrix) {
-  for (auto [m, n] : kShapes) {
+  for (auto [m, n] : kShapes) for (size_t count : kCounts) {
     const int64_t k = std::min(m, n);
-    const std::vector<Matrix> a = matrices(2, m, n);
+    const std::vector<Matrix> a = matrices(count, m, n);
     auto f = run(target("geqrf"), "", {value(type_.dtype, a)},
-                 {empty(type_.dtype, 2, m, n), empty(type_.dtype, 2, k, 1, 1)}, {0, -1});
+                 {empty(type_.dtype, count, m, n), empty(type_.dtype, count, k, 1, 1)}, {0, -1});
     std::vector<Matrix> vectors;
     for (const Matrix& x : f[0].batch) vectors.push_back(columns(x, 0, k));
     auto q = run(target("orgqr", "ungqr"), "", {value(type_.dtype, vectors), f[1]},
-                 {empty(type_.dtype, 2, m, k)}, {0});
-    for (size_t b = 0; b < 2; ++b) {
+                 {empty(type_.dtype, count, m, k)}, {0});
+    for (size_t b = 0; b < count; ++b) {
       Matrix r(k, n);
       for (int64_t i = 0; i < k; ++i)
         for (int64_t j = i; j < n; ++j) r.at(i, j) = f[0].batch[b].at(i, j);
@@ -183,12 +194,12 @@ TEST_P(Factorizations, QrWithExchangesOfColumns) {
 
 TEST_P(Factorizations, ReflectorsOfHugeAndTinyNumbers) {
   const double huge = type_.real == DType::f32 ? 1e30 : 1e300;
-  for (double scale : {huge, 1 / huge}) {
+  for (double scale : {huge, 1 / huge}) for (size_t count : kCounts) {
     Matrix a = random_.matrix(6, 4);
     for (Number& x : a.data) x *= scale;
-    auto f = run(target("geqrf"), "", {value(type_.dtype, {a})},
-                 {empty(type_.dtype, 1, 6, 4), empty(type_.dtype, 1, 4, 1, 1)});
-    auto q = run(target("orgqr", "ungqr"), "", {f[0], f[1]}, {empty(type_.dtype, 1, 6, 4)});
+    auto f = run(target("geqrf"), "", {value(type_.dtype, std::vector<Matrix>(count, a))},
+                 {empty(type_.dtype, count, 6, 4), empty(type_.dtype, count, 4, 1, 1)});
+    auto q = run(target("orgqr", "ungqr"), "", {f[0], f[1]}, {empty(type_.dtype, count, 6, 4)});
     expectOrthonormal(q[0].batch[0]);
     Matrix r(4, 4), scaled = a;
     for (int64_t i = 0; i < 4; ++i)
@@ -199,13 +210,14 @@ TEST_P(Factorizations, ReflectorsOfHugeAndTinyNumbers) {
 }
 
 TEST_P(Factorizations, TriangularSystems) {
-  for (auto [m, k] : {std::pair<int64_t, int64_t>{5, 3}, {40, 7}, {1, 1}, {0, 2}, {3, 0}}) {
+  constexpr std::pair<int64_t, int64_t> kSizes[] = {{5, 3}, {31, 7}, {40, 7}, {1, 1}, {0, 2}, {3, 0}};
+  for (auto [m, k] : kSizes) for (size_t count : kCounts) {
     for (char side : {'L', 'R'}) for (char uplo : {'L', 'U'})
       for (char trans : {'N', 'T', 'C'}) for (char diag : {'N', 'U'}) {
         const int64_t n = side == 'L' ? m : k;
-        std::vector<Matrix> a = matrices(2, n, n), effective = a, op;
-        const std::vector<Matrix> y = matrices(2, m, k);
-        for (size_t b = 0; b < 2; ++b) {
+        std::vector<Matrix> a = matrices(count, n, n), effective = a, op;
+        const std::vector<Matrix> y = matrices(count, m, k);
+        for (size_t b = 0; b < count; ++b) {
           for (int64_t i = 0; i < n; ++i) {
             a[b].at(i, i) = 6;
             for (int64_t j = 0; j < n; ++j) {
@@ -224,8 +236,8 @@ TEST_P(Factorizations, TriangularSystems) {
                 " : u8, uplo = ", int(uplo), " : u8}");
         auto out = run(target("trsm"), attributes,
                        {value(type_.dtype, a), value(type_.dtype, y)},
-                       {empty(type_.dtype, 2, m, k)}, {1});
-        for (size_t b = 0; b < 2; ++b) {
+                       {empty(type_.dtype, count, m, k)}, {1});
+        for (size_t b = 0; b < count; ++b) {
           const Matrix& x = out[0].batch[b];
           expectNear(side == 'L' ? op[b] * x : x * op[b], y[b], norm(y[b]) + norm(x));
         }

@@ -181,8 +181,8 @@ def test_what_is_not_finite_is_nan(x64, dtype):
 
 def rows_of(table):
     """Names in LAPACK, without the letter of their type."""
-    return {name for row in re.findall(r"^LINALG\((.*)\)", table.read_text(), re.MULTILINE)
-            for name in row.split(", ")[1:]}
+    rows = re.findall(r"^LINALG(?:_IN_LANES)?\((.*)\)", table.read_text(), re.MULTILINE)
+    return {name for row in rows for name in row.split(", ")[1:]}
 
 
 def bits(own, *functions):
@@ -216,3 +216,32 @@ def test_a_library_of_linear_algebra(rng, tmp_path):
     near(a @ a.T @ vectors, vectors * values, "float32", 10)
     # Of linear algebra it has what it calls.
     assert (tmp_path / "eigen.so").stat().st_size < 400_000
+
+
+@pytest.mark.parametrize("dtype", DTYPES)
+@pytest.mark.parametrize("n", [1, 3, 8, 32])
+def test_batches_of_small_matrices(rng, x64, dtype, n):
+    """They are done side by side, on the plugin too, whatever LAPACK there is."""
+    a = matrix(rng, (37, n, n), dtype) + 2 * n * np.eye(n, dtype=dtype)
+    b = matrix(rng, (37, n, 3), dtype)
+    positive = a @ adjoint(a)
+    positive[5] = -positive[5]
+
+    def results(a, b, positive):
+        q, r = jnp.linalg.qr(a)
+        rows = jnp.conj(jnp.swapaxes(b, -1, -2))
+        right = jax.lax.linalg.triangular_solve(a, rows, lower=True, transpose_a=True)
+        return (jnp.linalg.solve(a, b), jnp.linalg.inv(a), jnp.linalg.slogdet(a)[1], q, r, right,
+                jnp.linalg.cholesky(positive))
+
+    for got in (run(results, a, b, positive), jax.jit(results)(a, b, positive)):
+        x, inverse, size, q, r, right, root = map(np.asarray, got)
+        near(a @ x, b, dtype, n)
+        near(a @ inverse, np.broadcast_to(np.eye(n, dtype=dtype), a.shape), dtype, n)
+        near(size, np.linalg.slogdet(a)[1], size.dtype, n)
+        near(q @ r, a, dtype, n * n)
+        near(adjoint(q) @ q, np.broadcast_to(np.eye(n, dtype=dtype), a.shape), dtype, n)
+        near(right @ np.swapaxes(np.tril(a), -1, -2), adjoint(b), dtype, n)
+        assert np.isnan(root[5][np.tril_indices(n)]).all()
+        good = np.arange(37) != 5
+        near((root @ adjoint(root))[good], positive[good], dtype, 8 * n * n)

@@ -298,7 +298,8 @@ Status LoadedProgram::runCustomCall(const Op& op, const Invocation& invocation,
   const CustomCallSite& site = tape_.custom_calls[op.target];
   const program::Step& step = *site.step;
   CustomCallHandler* handler = invocation.custom_calls;
-  const bool is_own = site.own && !(handler && handler->replaces(step.name));
+  const bool is_own =
+      site.own && (site.prefers_own || !(handler && handler->replaces(step.name)));
   const bool prints = step.name == kDebugPrint && parts().debug_print;
   if (!is_own && !handler && !prints) {
     return unimplemented("nothing here can run the custom call ", step.name);

@@ -1,4 +1,4 @@
-#define TERCEL_FFT_BYTES 64
+#define TERCEL_VECTOR_BYTES 64
 #include "runtime/kernels/fft_lanes_code.h"
 
 namespace tercel::kernels::fft {

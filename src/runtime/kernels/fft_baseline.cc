@@ -1,5 +1,5 @@
 // For the vectors that every machine has: SSE2's, NEON's.
-#define TERCEL_FFT_BYTES 16
+#define TERCEL_VECTOR_BYTES 16
 #include "runtime/kernels/fft_lanes_code.h"
 
 namespace tercel::kernels::fft {

@@ -1,4 +1,4 @@
-// A LaneJob from memory to memory. fft_baseline.cc and its likes define TERCEL_FFT_BYTES, the size
+// A LaneJob from memory to memory. fft_baseline.cc and its likes define TERCEL_VECTOR_BYTES, the size
 // of a vector, and include this.
 #pragma once
 #include "runtime/kernels/fft_passes.h"

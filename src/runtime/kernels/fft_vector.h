@@ -1,27 +1,10 @@
-// Vectors of numbers and complex numbers in them, for the transforms of fft_lanes_code.h. Internal
-// to each file that includes it: the same functions exist for several instruction sets.
+// Vectors of complex numbers for the transforms of fft_lanes_code.h.
 #pragma once
 #include "runtime/kernels/fft_lanes.h"
+#include "runtime/kernels/vectors.h"
 
 namespace tercel::kernels::fft {
 namespace {
-
-template <class T>
-struct VectorOf;
-template <>
-struct VectorOf<float> {
-  typedef float Type __attribute__((vector_size(TERCEL_FFT_BYTES)));
-  typedef int32_t Index __attribute__((vector_size(TERCEL_FFT_BYTES)));
-};
-template <>
-struct VectorOf<double> {
-  typedef double Type __attribute__((vector_size(TERCEL_FFT_BYTES)));
-  typedef int64_t Index __attribute__((vector_size(TERCEL_FFT_BYTES)));
-};
-template <class T>
-using Vector = typename VectorOf<T>::Type;
-template <class T>
-inline constexpr int kLanes = TERCEL_FFT_BYTES / static_cast<int>(sizeof(T));
 
 template <class V>
 using C = Complex<V>;
@@ -51,49 +34,12 @@ C<V> exchanged(C<V> a) {
   return {a.im, a.re};
 }
 
-template <class T>
-Vector<T> loadVector(const T* from) {
-  Vector<T> v;
-  __builtin_memcpy(&v, from, sizeof(v));
-  return v;
-}
-template <class T>
-void storeVector(T* to, Vector<T> v) {
-  __builtin_memcpy(to, &v, sizeof(v));
-}
-
 // Elements first, first + step, ... of a and b joined.
 template <class T>
 Vector<T> everyOther(Vector<T> a, Vector<T> b, int first) {
   typename VectorOf<T>::Index index;
   for (int i = 0; i < kLanes<T>; ++i) index[i] = first + 2 * i;
   return __builtin_shuffle(a, b, index);
-}
-
-// a0 b0 a1 b1 ..., from element `first` of each on.
-template <class T>
-Vector<T> interleaved(Vector<T> a, Vector<T> b, int first) {
-  typename VectorOf<T>::Index index;
-  for (int i = 0; i < kLanes<T>; ++i) index[i] = first + i / 2 + (i % 2) * kLanes<T>;
-  return __builtin_shuffle(a, b, index);
-}
-
-// Transposes a square of vectors by as many perfect shuffles of its rows as the logarithm of their
-// number.
-template <class T>
-void transposeSquare(Vector<T>* rows) {
-  constexpr int kRows = kLanes<T>;
-  Vector<T> next[kRows];
-#pragma GCC unroll 4
-  for (int size = 1; size < kRows; size *= 2) {
-#pragma GCC unroll 16
-    for (int i = 0; i < kRows / 2; ++i) {
-      next[2 * i] = interleaved<T>(rows[i], rows[i + kRows / 2], 0);
-      next[2 * i + 1] = interleaved<T>(rows[i], rows[i + kRows / 2], kRows / 2);
-    }
-#pragma GCC unroll 16
-    for (int i = 0; i < kRows; ++i) rows[i] = next[i];
-  }
 }
 
 }  // namespace

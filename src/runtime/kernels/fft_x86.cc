@@ -1,5 +1,6 @@
 // Which instructions the transforms use on x86-64.
 #include "runtime/kernels/fft_lanes.h"
+#include "runtime/kernels/isa.h"
 
 namespace tercel::kernels::fft {
 
@@ -12,14 +13,6 @@ TERCEL_FFT_KERNELS(avx512)
 #undef TERCEL_FFT_KERNELS
 
 namespace {
-
-enum class Isa : uint8_t { baseline, avx2, avx512 };
-
-Isa isaOfThisMachine() {
-  if (!__builtin_cpu_supports("avx2") || !__builtin_cpu_supports("fma")) return Isa::baseline;
-  return __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512dq") ? Isa::avx512
-                                                                                : Isa::avx2;
-}
 
 const Isa kIsa = isaOfThisMachine();
 

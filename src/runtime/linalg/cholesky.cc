@@ -1,5 +1,5 @@
 // Cholesky's factorisation.
-#include "runtime/linalg/arguments.h"
+#include "runtime/linalg/side_by_side.h"
 
 #include <Eigen/Cholesky>
 
@@ -33,7 +33,13 @@ Status potrf(const Call& call) {
   const bool lower = arguments.letter("uplo", "LU") == 'L';
   TERCEL_TRY(arguments.status());
   arguments.copy(0, 0);
-  return forEachIn(call, arguments.batch(), double(n) * n * n / 3, [&](Index b) {
+  const double cost = double(n) * n * n / 3;
+  if (isBatchOfSmall(*call.signature)) {
+    const lanes::Job<T> job{
+        .a = out.data, .info = info.data, .n = n, .triangle = {.lower = lower}};
+    return forEachInLanes<T>(call, arguments.batch(), cost, n * (n + 1), job, lanes::potrf<T>);
+  }
+  return forEachIn(call, arguments.batch(), cost, [&](Index b) {
     int32_t& failed = info.number(b) = 0;
     if (n == 0) return;
     failed = lower ? cholesky<T, Eigen::Lower>(out[b]) : cholesky<T, Eigen::Upper>(out[b]);

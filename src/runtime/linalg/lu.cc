@@ -1,5 +1,5 @@
 // LU with exchanges of rows.
-#include "runtime/linalg/arguments.h"
+#include "runtime/linalg/side_by_side.h"
 
 #include <Eigen/LU>
 
@@ -36,7 +36,13 @@ Status getrf(const Call& call) {
   const Batch<int32_t> info = arguments.result<int32_t>(2, {});
   TERCEL_TRY(arguments.status());
   arguments.copy(0, 0);
-  return forEachIn(call, arguments.batch(), double(m) * n * k, [&](Index b) {
+  const double cost = double(m) * n * k;
+  if (isBatchOfSmall(*call.signature)) {
+    const lanes::Job<T> job{
+        .a = out.data, .pivots = pivots.data, .info = info.data, .m = m, .n = n};
+    return forEachInLanes<T>(call, arguments.batch(), cost, m * n, job, lanes::getrf<T>);
+  }
+  return forEachIn(call, arguments.batch(), cost, [&](Index b) {
     info.number(b) = k == 0 ? 0 : factor<T>(out[b], pivots.vector(b));
   });
 }

@@ -1,5 +1,5 @@
 // QR factorisations, and the orthogonal matrices that they keep as reflectors.
-#include "runtime/linalg/arguments.h"
+#include "runtime/linalg/side_by_side.h"
 #include "runtime/linalg/reflectors.h"
 
 namespace tercel::linalg {
@@ -99,7 +99,12 @@ Status geqrf(const Call& call) {
   const Batch<T> out = arguments.result<T>(0, {m, n}), taus = arguments.result<T>(1, {k});
   TERCEL_TRY(arguments.status());
   arguments.copy(0, 0);
-  return forEachIn(call, arguments.batch(), 2.0 * m * n * k,
+  const double cost = 2.0 * m * n * k;
+  if (isBatchOfSmall(*call.signature)) {
+    const lanes::Job<T> job{.a = out.data, .taus = taus.data, .m = m, .n = n};
+    return forEachInLanes<T>(call, arguments.batch(), cost, m * n + k, job, lanes::geqrf<T>);
+  }
+  return forEachIn(call, arguments.batch(), cost,
                    [&](Index b) { factor<T>(out[b], taus.vector(b)); });
 }
 
@@ -130,7 +135,12 @@ Status orgqr(const Call& call) {
   arguments.require(m >= n && n >= k, "more columns than rows, or reflectors than columns");
   TERCEL_TRY(arguments.status());
   arguments.copy(0, 0);
-  return forEachIn(call, arguments.batch(), 4.0 * m * n * k, [&](Index b) {
+  const double cost = 4.0 * m * n * k;
+  if (isBatchOfSmall(*call.signature)) {
+    const lanes::Job<T> job{.a = out.data, .given = taus.data, .m = m, .n = n, .k = k};
+    return forEachInLanes<T>(call, arguments.batch(), cost, m * n + k, job, lanes::orgqr<T>);
+  }
+  return forEachIn(call, arguments.batch(), cost, [&](Index b) {
     const MatrixX<T> vectors = out[b].leftCols(k);
     out[b].setIdentity();
     applyReflectors<T>(vectors, taus.vector(b), false, true, out[b]);

@@ -1,15 +1,8 @@
 // Systems of equations with a triangular matrix.
-#include "runtime/linalg/arguments.h"
+#include "runtime/linalg/side_by_side.h"
 
 namespace tercel::linalg {
 namespace {
-
-struct Triangle {
-  bool lower = true;
-  bool transposed = false;
-  bool conjugate = false;
-  bool unit = false;
-};
 
 // x = op(a)^-1 x
 template <class T>
@@ -40,7 +33,7 @@ Status trsm(const Call& call) {
   const Batch<const T> a = arguments.operand<T>(0, {n, n});
   arguments.operand<T>(1, {m, k});
   const Batch<T> out = arguments.result<T>(0, {m, k});
-  Triangle how;
+  Triangle how{.left = left};
   how.lower = arguments.letter("uplo", "LU") == 'L';
   how.unit = arguments.letter("diag", "NU") == 'U';
   const char op = arguments.letter("trans_x", "NTC");
@@ -49,7 +42,13 @@ Status trsm(const Call& call) {
   how.transposed = (op != 'N') == left;
   TERCEL_TRY(arguments.status());
   arguments.copy(1, 0);
-  return forEachIn(call, arguments.batch(), double(n) * m * k, [&](Index b) {
+  const double cost = double(n) * m * k;
+  if (isBatchOfSmall(*call.signature)) {
+    const lanes::Job<T> job{
+        .a = out.data, .given = a.data, .m = m, .k = k, .triangle = how};
+    return forEachInLanes<T>(call, arguments.batch(), cost, n * n + m * k, job, lanes::trsm<T>);
+  }
+  return forEachIn(call, arguments.batch(), cost, [&](Index b) {
     if (m == 0 || k == 0) return;
     if (left) return solve<T>(a[b], how, out[b]);
     MatrixX<T> turned = out[b].transpose();

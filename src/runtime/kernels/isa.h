@@ -1,0 +1,13 @@
+// The instruction sets that some kernels are compiled for, of which the machine's best is run.
+#pragma once
+#include <cstdint>
+
+namespace tercel::kernels {
+
+enum class Isa : uint8_t { baseline, avx2, avx512 };
+
+Isa isaOfThisMachine();
+
+constexpr int vectorBytes(Isa isa) { return 16 << static_cast<int>(isa); }
+
+}  // namespace tercel::kernels

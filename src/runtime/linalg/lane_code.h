@@ -1,0 +1,145 @@
+// Factorisations and triangular systems of small matrices in lanes, with the results of LAPACK.
+// lanes_baseline.cc and its likes define TERCEL_VECTOR_BYTES and TERCEL_ISA, and include this.
+#pragma once
+#include "runtime/linalg/lane_matrices.h"
+#include "runtime/linalg/lane_reflectors.h"
+
+namespace tercel::linalg::lanes::TERCEL_ISA {
+
+// A column at a time: less what those before it give it, over the root of its pivot.
+template <class T>
+void potrf(const Job<T>& job) {
+  using N = Number<T>;
+  using R = RealOf<T>;
+  const int64_t n = job.n;
+  N* scratch = take<T>(job, job.a, n * n, scratchOf(job));
+  N* row = scratch + n * n;  // of what is done, conjugated: a column
+  View<N> a{scratch, 1, n};
+  if (!job.triangle.lower) a = a.transposed();  // the conjugate's factor
+  Mask<R> failed = {};
+  for (int64_t j = 0; j < n; ++j) {
+    for (int64_t k = 0; k < j; ++k) row[k] = conjugate(a(j, k));
+    subtractProducts<N>(from(a, j, 0), {row, 1, 0}, n - j, j, from(a, j, j));
+    const Vector<R> pivot = realOf(a(j, j));
+    const Mask<R> is_bad = !(pivot > 0);
+    failed = failed == 0 ? (is_bad & integers<R>(j + 1)) : failed;
+    const Vector<R> root = squareRoot<R>(pivot);
+    a(j, j) = asNumber(N{}, root);
+    const Divisor<T> by(a(j, j));
+    for (int64_t i = j + 1; i < n; ++i) a(i, j) = by.into(a(i, j));
+  }
+  put(job, scratch, n * n, job.a);
+  putIntegers<R>(failed, 1, job.count, job.info + job.first);
+}
+
+// Exchanges row k with the row that each lane names.
+template <class R, class N>
+void exchange(View<N> a, int64_t rows, int64_t columns, int64_t k, Mask<R> with) {
+  for (int64_t i = k + 1; i < rows; ++i) {
+    const Mask<R> is_here = with == integers<R>(i);
+    if (!anyOf<R>(is_here)) continue;
+    for (int64_t j = 0; j < columns; ++j) {
+      const N x = a(k, j), y = a(i, j);
+      a(k, j) = pick(is_here, y, x);
+      a(i, j) = pick(is_here, x, y);
+    }
+  }
+}
+
+template <class T>
+void getrf(const Job<T>& job) {
+  using N = Number<T>;
+  using R = RealOf<T>;
+  const int64_t m = job.m, n = job.n, steps = m < n ? m : n;
+  N* scratch = take<T>(job, job.a, m * n, scratchOf(job));
+  const View<N> a{scratch, 1, m};
+  Mask<R> failed = {};
+  for (int64_t j = 0; j < n; ++j) {
+    const int64_t above = j < m ? j : m;
+    for (int64_t i = 1; i < above; ++i)
+      subtractRows<1>(from(a, i, 0), from(a, 0, j), i, from(a, i, j));
+    if (j >= steps) continue;
+    subtractProducts(from(a, j, 0), from(a, 0, j), m - j, j, from(a, j, j));
+    Vector<R> largest = size1(a(j, j));
+    Mask<R> pivot = integers<R>(j);
+    for (int64_t i = j + 1; i < m; ++i) {
+      const Vector<R> size = size1(a(i, j));
+      pivot = size > largest ? integers<R>(i) : pivot;
+      largest = larger(size, largest);
+    }
+    const Mask<R> is_zero = largest == 0;
+    failed = failed == 0 ? (is_zero & integers<R>(j + 1)) : failed;
+    exchange<R>(a, m, n, j, pivot);
+    const Divisor<T> by(pick(is_zero, asNumber(N{}, all(R(1))), a(j, j)));
+    for (int64_t i = j + 1; i < m; ++i) a(i, j) = by.into(a(i, j));
+    putIntegers<R>(pivot + 1, steps, job.count, job.pivots + job.first * steps + j);
+  }
+  put(job, scratch, m * n, job.a);
+  putIntegers<R>(failed, 1, job.count, job.info + job.first);
+}
+
+// All forms are lower X = B of a view.
+template <class T>
+void trsm(const Job<T>& job) {
+  using N = Number<T>;
+  const Triangle& how = job.triangle;
+  const int64_t n = how.left ? job.m : job.k, columns = how.left ? job.k : job.m;
+  N* triangle = take(job, job.given, n * n, scratchOf(job));
+  N* sides = take<T>(job, job.a, n * columns, triangle + n * n);
+  if (how.conjugate)
+    for (int64_t i = 0; i < n * n; ++i) triangle[i] = conjugate(triangle[i]);
+  View<N> a{triangle, 1, n}, x{sides, 1, job.m};
+  if (!how.left) x = x.transposed();
+  if (how.transposed) a = a.transposed();
+  if (how.lower == how.transposed) {
+    a = a.reversed(n, n);
+    x = x.reversed(n, columns);
+  }
+  for (int64_t i = 0; i < n; ++i) {
+    // A row of x is a column of its transpose: so the sums over k share a(i, k).
+    subtractProducts(from(x, 0, 0).transposed(), from(a, i, 0).transposed(), columns, i,
+                     from(x, i, 0).transposed());
+    if (how.unit) continue;
+    const Divisor<T> by(a(i, i));
+    for (int64_t c = 0; c < columns; ++c) x(i, c) = by.into(x(i, c));
+  }
+  put(job, sides, n * columns, job.a);
+}
+
+template <class T>
+void geqrf(const Job<T>& job) {
+  using N = Number<T>;
+  const int64_t m = job.m, n = job.n, steps = m < n ? m : n;
+  N* scratch = take<T>(job, job.a, m * n, scratchOf(job));
+  N* taus = scratch + m * n;
+  const View<N> a{scratch, 1, m};
+  for (int64_t j = 0; j < steps; ++j) {
+    taus[j] = makeReflector<T>(&a(j, j), m - j);
+    reflect(&a(j, j), conjugate(taus[j]), m - j, n - j - 1, from(a, j, j + 1));
+  }
+  put(job, scratch, m * n, job.a);
+  put(job, taus, steps, job.taus);
+}
+
+// From the last reflector on, each applied to the columns that it and later ones make.
+template <class T>
+void orgqr(const Job<T>& job) {
+  using N = Number<T>;
+  const int64_t m = job.m, n = job.n, k = job.k;
+  N* scratch = take<T>(job, job.a, m * n, scratchOf(job));
+  N* taus = take(job, job.given, k, scratch + m * n);
+  const View<N> a{scratch, 1, m};
+  for (int64_t j = k; j < n; ++j)
+    for (int64_t i = 0; i < m; ++i) a(i, j) = asNumber(N{}, all(RealOf<T>(i == j)));
+  for (int64_t j = k - 1; j >= 0; --j) {
+    reflect(&a(j, j), taus[j], m - j, n - j - 1, from(a, j, j + 1));
+    for (int64_t i = j + 1; i < m; ++i) a(i, j) = N{} - taus[j] * a(i, j);
+    a(j, j) = asNumber(N{}, all(RealOf<T>(1))) - taus[j];
+    for (int64_t i = 0; i < j; ++i) a(i, j) = N{};
+  }
+  put(job, scratch, m * n, job.a);
+}
+
+TERCEL_LANE_FUNCTIONS(TERCEL_LANE_INSTANCES)
+
+}  // namespace tercel::linalg::lanes::TERCEL_ISA

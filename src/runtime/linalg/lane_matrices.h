@@ -1,0 +1,103 @@
+// Matrices in lanes: taken from memory and put back, and products of parts of them.
+#pragma once
+#include "runtime/linalg/lane_numbers.h"
+
+namespace tercel::linalg::lanes {
+namespace {
+
+// Of a matrix, of its transpose, or of either with rows and columns in reverse.
+template <class N>
+struct View {
+  N* data;
+  int64_t row, column;
+
+  N& operator()(int64_t i, int64_t j) const { return data[i * row + j * column]; }
+  View transposed() const { return {data, column, row}; }
+  View reversed(int64_t rows, int64_t columns) const {
+    return {data + (rows - 1) * row + (columns - 1) * column, -row, -column};
+  }
+};
+
+// Lane l's numbers lie at memory + l * size; lanes from `count` on have the last one's.
+template <class R>
+void takeReals(const R* memory, int64_t size, int64_t count, Vector<R>* to) {
+  constexpr int kSide = kLanes<R>;
+  const R* lane[kSide];
+  for (int l = 0; l < kSide; ++l) lane[l] = memory + (l < count ? l : count - 1) * size;
+  int64_t i = 0;
+  for (; i + kSide <= size; i += kSide) {
+    Vector<R> rows[kSide];
+    for (int l = 0; l < kSide; ++l) rows[l] = kernels::loadVector(lane[l] + i);
+    kernels::transposeSquare<R>(rows);
+    for (int l = 0; l < kSide; ++l) to[i + l] = rows[l];
+  }
+  for (; i < size; ++i) {
+    R numbers[kSide];
+    for (int l = 0; l < kSide; ++l) numbers[l] = lane[l][i];
+    to[i] = kernels::loadVector(numbers);
+  }
+}
+
+template <class R>
+void putReals(const Vector<R>* from, int64_t size, int64_t count, R* memory) {
+  constexpr int kSide = kLanes<R>;
+  int64_t i = 0;
+  for (; i + kSide <= size; i += kSide) {
+    Vector<R> rows[kSide];
+    for (int l = 0; l < kSide; ++l) rows[l] = from[i + l];
+    kernels::transposeSquare<R>(rows);
+    for (int l = 0; l < count; ++l) kernels::storeVector(memory + l * size + i, rows[l]);
+  }
+  for (; i < size; ++i)
+    for (int l = 0; l < count; ++l) memory[l * size + i] = from[i][l];
+}
+
+// A job's array of `size` numbers a matrix.
+template <class T>
+Number<T>* take(const Job<T>& job, const T* array, int64_t size, Number<T>* to) {
+  using R = RealOf<T>;
+  takeReals<R>(reinterpret_cast<const R*>(array + job.first * size), size * kParts<T>, job.count,
+               reinterpret_cast<Vector<R>*>(to));
+  return to;
+}
+template <class T>
+void put(const Job<T>& job, const Number<T>* from, int64_t size, T* array) {
+  using R = RealOf<T>;
+  putReals<R>(reinterpret_cast<const Vector<R>*>(from), size * kParts<T>, job.count,
+              reinterpret_cast<R*>(array + job.first * size));
+}
+template <class R>
+void putIntegers(Mask<R> numbers, int64_t stride, int64_t count, int32_t* to) {
+  for (int64_t l = 0; l < count; ++l) to[l * stride] = static_cast<int32_t>(numbers[l]);
+}
+
+template <class T>
+Number<T>* scratchOf(const Job<T>& job) {
+  return static_cast<Number<T>*>(job.scratch);
+}
+
+// Less the products of `kRows` rows of x with a column of y: c(i, 0) -= sum over k of x(i, k) y(k,
+// 0).
+template <int kRows, class N>
+TERCEL_PART void subtractRows(View<N> x, View<N> y, int64_t terms, View<N> c) {
+  N sums[kRows];
+  for (int r = 0; r < kRows; ++r) sums[r] = c(r, 0);
+  for (int64_t k = 0; k < terms; ++k) {
+    const N factor = y(k, 0);
+    for (int r = 0; r < kRows; ++r) sums[r] = sums[r] - x(r, k) * factor;
+  }
+  for (int r = 0; r < kRows; ++r) c(r, 0) = sums[r];
+}
+template <class N>
+View<N> from(View<N> v, int64_t i, int64_t j) {
+  return {&v(i, j), v.row, v.column};
+}
+template <class N>
+void subtractProducts(View<N> x, View<N> y, int64_t rows, int64_t terms, View<N> c) {
+  int64_t i = 0;
+  for (; i + 4 <= rows; i += 4) subtractRows<4>(from(x, i, 0), y, terms, from(c, i, 0));
+  for (; i < rows; ++i) subtractRows<1>(from(x, i, 0), y, terms, from(c, i, 0));
+}
+
+}  // namespace
+}  // namespace tercel::linalg::lanes

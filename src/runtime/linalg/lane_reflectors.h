@@ -1,0 +1,54 @@
+// Householder's reflectors in lanes, as reflectors.h has them.
+#pragma once
+#include "runtime/linalg/lane_matrices.h"
+
+namespace tercel::linalg::lanes {
+namespace {
+
+// The reflector for which H^H x = (beta, 0, ...), beta real; x becomes (beta, v[1], ...). The
+// numbers are brought near to 1 first, by a power of two.
+template <class T>
+Number<T> makeReflector(Number<T>* x, int64_t size) {
+  using N = Number<T>;
+  using V = Vector<RealOf<T>>;
+  V largest = {}, squares = {};
+  for (int64_t i = 0; i < size; ++i) largest = larger(size1(x[i]), largest);
+  const Scale<RealOf<T>> scale = scaleOf<RealOf<T>>(largest);
+  for (int64_t i = 1; i < size; ++i) squares += square(x[i] * scale.by);
+  const N alpha = x[0] * scale.by;
+  const auto stays = (squares == 0) & isReal(alpha);
+  const V length = squareRoot<RealOf<T>>(squares + square(alpha));
+  const V beta = realOf(alpha) < 0 ? length : -length;
+  const N one = asNumber(N{}, all(RealOf<T>(1)));
+  const N less = alpha - asNumber(N{}, beta);
+  const N factor = pick(stays, one, inverseOf(pick(stays, one, less))) * scale.by;
+  for (int64_t i = 1; i < size; ++i) x[i] = pick(stays, N{}, x[i] * factor);
+  x[0] = pick(stays, x[0], asNumber(N{}, beta * scale.back));
+  return pick(stays, N{}, (N{} - less) / pick(stays, all(RealOf<T>(1)), beta));
+}
+
+// c = (I - tau v v^H) c, v[0] = 1 whatever is there.
+template <int kColumns, class N>
+TERCEL_PART void reflectColumns(const N* v, N tau, int64_t size, View<N> c) {
+  N sums[kColumns];
+  for (int j = 0; j < kColumns; ++j) sums[j] = c(0, j);
+  for (int64_t i = 1; i < size; ++i) {
+    const N factor = conjugate(v[i]);
+    for (int j = 0; j < kColumns; ++j) sums[j] = sums[j] + factor * c(i, j);
+  }
+  for (int j = 0; j < kColumns; ++j) {
+    sums[j] = sums[j] * tau;
+    c(0, j) = c(0, j) - sums[j];
+  }
+  for (int64_t i = 1; i < size; ++i)
+    for (int j = 0; j < kColumns; ++j) c(i, j) = c(i, j) - v[i] * sums[j];
+}
+template <class N>
+void reflect(const N* v, N tau, int64_t size, int64_t columns, View<N> c) {
+  int64_t j = 0;
+  for (; j + 4 <= columns; j += 4) reflectColumns<4>(v, tau, size, from(c, 0, j));
+  for (; j < columns; ++j) reflectColumns<1>(v, tau, size, from(c, 0, j));
+}
+
+}  // namespace
+}  // namespace tercel::linalg::lanes

@@ -1,0 +1,49 @@
+// Small matrices of a batch side by side, one in each lane of a vector: what is compiled for each
+// instruction set. Plain data and nothing of the standard library, so that no code for a newer
+// machine can end up in a function that others call.
+#pragma once
+#include <complex>
+#include <cstdint>
+
+#include "runtime/linalg/triangle.h"
+
+namespace tercel::linalg::lanes {
+
+// Matrices [first, first + count) of a batch, at most as many as there are lanes.
+template <class T>
+struct Job {
+  T* a = nullptr;            // the matrices, which the results replace
+  const T* given = nullptr;  // trsm: the triangles; orgqr: taus
+  T* taus = nullptr;         // geqrf's
+  int32_t* pivots = nullptr;
+  int32_t* info = nullptr;
+  int64_t m = 0, n = 0, k = 0;
+  Triangle triangle;
+  int64_t first = 0, count = 0;
+  void* scratch = nullptr;  // 64-byte aligned: scratchElements() for each lane
+};
+
+#define TERCEL_LANE_FUNCTIONS(X) X(potrf) X(getrf) X(trsm) X(geqrf) X(orgqr)
+
+#define TERCEL_LANE_INSTANCES(function)                                         \
+  template void function<float>(const Job<float>&);                             \
+  template void function<double>(const Job<double>&);                           \
+  template void function<std::complex<float>>(const Job<std::complex<float>>&); \
+  template void function<std::complex<double>>(const Job<std::complex<double>>&);
+
+// Of this machine's best instruction set, and those of each.
+#define TERCEL_LANE_FUNCTION(function) \
+  template <class T>                   \
+  void function(const Job<T>& job);
+TERCEL_LANE_FUNCTIONS(TERCEL_LANE_FUNCTION)
+namespace baseline {
+TERCEL_LANE_FUNCTIONS(TERCEL_LANE_FUNCTION)
+}
+namespace avx2 {
+TERCEL_LANE_FUNCTIONS(TERCEL_LANE_FUNCTION)
+}
+namespace avx512 {
+TERCEL_LANE_FUNCTIONS(TERCEL_LANE_FUNCTION)
+}
+
+}  // namespace tercel::linalg::lanes

@@ -1,0 +1,23 @@
+#include "runtime/linalg/side_by_side.h"
+
+namespace tercel::linalg {
+namespace {
+
+constexpr int64_t kLargestSide = 32;  // rows and columns: scratch stays in the nearer caches
+constexpr int64_t kFewest = 4;
+
+}  // namespace
+
+bool isBatchOfSmall(const program::CallSignature& signature) {
+  if (signature.operands.empty()) return false;
+  const Dims& dims = signature.operands[0].shape.dims;
+  if (dims.size() < 3 || elementCount(std::span(dims).first(dims.size() - 2)) < kFewest)
+    return false;
+  return std::ranges::all_of(signature.operands, [&](const program::CallValue& value) {
+    const Dims& sizes = value.shape.dims;
+    return sizes.size() < dims.size() ||
+           (sizes.back() <= kLargestSide && sizes[sizes.size() - 2] <= kLargestSide);
+  });
+}
+
+}  // namespace tercel::linalg

@@ -1,0 +1,28 @@
+// Calls whose matrices are done side by side, in the lanes of vectors.
+#pragma once
+#include "runtime/kernels/isa.h"
+#include "runtime/linalg/arguments.h"
+#include "runtime/linalg/lanes.h"
+
+namespace tercel::linalg {
+
+// Whether the call's matrices are as many and as small as lanes are for.
+bool isBatchOfSmall(const program::CallSignature& signature);
+
+// job.first and count, and memory for `numbers` of each matrix, for as many matrices at a time as
+// there are lanes. `cost` is one matrix's floating-point operations.
+template <class T>
+Status forEachInLanes(const Call& call, Index batch, double cost, Index numbers,
+                      const lanes::Job<T>& job, void (*run)(const lanes::Job<T>&)) {
+  const Index side = kernels::vectorBytes(kernels::isaOfThisMachine()) / Index{sizeof(Real<T>)};
+  return forEachIn(call, (batch + side - 1) / side, cost + numbers, [&](Index group) {
+    kernels::KeptMemory<T> scratch;
+    lanes::Job<T> part = job;
+    part.first = group * side;
+    part.count = std::min(side, batch - part.first);
+    part.scratch = scratch.take(numbers * side);
+    run(part);
+  });
+}
+
+}  // namespace tercel::linalg
