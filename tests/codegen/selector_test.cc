@@ -1,4 +1,6 @@
 // Who selects a kernel's instructions: LLVM writes its own IR down where it does.
+#include <bit>
+
 #include "machine_code.h"
 
 namespace tercel::codegen {
@@ -66,6 +68,34 @@ TEST(Selector, LeavesOtherMachinesToLlvm) {
 
 TEST(Selector, LeavesWhatItLacksToLlvm) {
   EXPECT_TRUE(isSelectedByLlvm(whileLoop(), *Target::named("x86-64-v4")));
+}
+
+template <class T>
+void checkRotations(Scalar scalar) {
+  constexpr int kLanes = 64 / sizeof(T), kWidth = 8 * sizeof(T);
+  for (int lanes : {1, kLanes})
+    for (int up = 1; up < kWidth; up += 5) {
+      Kernel kernel{.name = "rotate"};
+      Builder b(kernel);
+      auto x = b.addParam(scalar, true), out = b.addParam(scalar, false);
+      const kernel::Type type{scalar, static_cast<uint16_t>(lanes)};
+      b.forLoop(b.taskBegin(), b.taskEnd(), lanes, [&](V i) {
+        V v = b.load(x, i, lanes);
+        V high = b.binary(Opcode::shl, v, b.integer(type, up));
+        V low = b.binary(Opcode::lshr, v, b.integer(type, kWidth - up));
+        b.store(out, i, up % 2 ? b.binary(Opcode::or_, high, low) : b.binary(Opcode::or_, low, high));
+      });
+      MachineCode code = compile(kernel);
+      std::vector<T> values(kLanes), made(kLanes);
+      for (int i = 0; i < kLanes; ++i) values[i] = static_cast<T>(0x9e3779b97f4a7c15 * (i + 1) >> 3);
+      code({values.data(), made.data()}, 0, kLanes);
+      for (int i = 0; i < kLanes; ++i) EXPECT_EQ(made[i], std::rotl(values[i], up)) << up << ' ' << i;
+    }
+}
+
+TEST(Selector, Rotates) {
+  checkRotations<uint32_t>(Scalar::i32);
+  checkRotations<uint64_t>(Scalar::i64);
 }
 
 TEST(Selector, ComputesRows) {

@@ -186,6 +186,21 @@ TEST_F(Fold, IntegerConstants) {
   EXPECT_NE(b.isub(b.index(0), begin), begin);
 }
 
+TEST_F(Fold, ComparisonsOfIntegers) {
+  const Type i8{Scalar::i8, 4};
+  auto holds = [&](Predicate p, int64_t x, int64_t y) {
+    const V v = b.compare(Opcode::icmp, p, b.integer(i8, x), b.integer(i8, y));
+    const bool yes = v == b.constant({Scalar::i1, 4}, 1);
+    EXPECT_TRUE(yes || v == b.constant({Scalar::i1, 4}, 0));
+    return yes;
+  };
+  EXPECT_TRUE(holds(Predicate::eq, 3, 3) && !holds(Predicate::ne, 3, 3));
+  EXPECT_TRUE(holds(Predicate::slt, -1, 1) && !holds(Predicate::ult, -1, 1));
+  EXPECT_TRUE(holds(Predicate::sle, -1, -1) && holds(Predicate::ule, -1, -1));
+  EXPECT_TRUE(holds(Predicate::ugt, -1, 1) && !holds(Predicate::sgt, -1, 1));
+  EXPECT_TRUE(holds(Predicate::uge, -1, 1) && !holds(Predicate::sge, -1, 1));
+}
+
 TEST_F(Fold, FloatsAreLeftAlone) {
   auto x = b.addParam(Scalar::f32, true);
   V v = b.load(x, begin, 1);

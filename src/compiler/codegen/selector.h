@@ -99,6 +99,7 @@ class Selector {
   Reg scalarBinary(const Inst& inst);
   Reg unsignedDivision(const Inst& inst);
   Reg highProduct(const Inst& inst);
+  Reg rotation(const Inst& inst);
   Reg shift(const Inst& inst);
   Reg vectorOp(const std::string& stem, const Inst& inst, bool commutes);
   Reg fma(const Inst& inst);

@@ -115,6 +115,9 @@ Selector::Reg Selector::pure(const Inst& inst) {
     case Opcode::shl: case Opcode::lshr: case Opcode::ashr: return shift(inst);
     case Opcode::umulh: return highProduct(inst);
     case Opcode::udiv: case Opcode::urem: return unsignedDivision(inst);
+    case Opcode::or_:
+      if (Reg rotated = rotation(inst); rotated.isValid()) return rotated;
+      return binary(inst);
     default: return binary(inst);
   }
   return refuse(), Reg();
@@ -256,6 +259,25 @@ Selector::Reg Selector::shift(const Inst& inst) {
   }
   if (known) return make(cat(stems[which], width, "ri"), type, {a}, static_cast<int64_t>(amount));
   return make(cat(stems[which], "X", width, "rr"), type, {a, operand(inst, 1)});
+}
+
+// x << n | x >> width - n: of hashes and random numbers most of the work. Else no register.
+Selector::Reg Selector::rotation(const Inst& inst) {
+  const Inst *left = kernel_.def(inst.operands[0]), *right = kernel_.def(inst.operands[1]);
+  if (!left || !right) return {};
+  if (left->op == Opcode::lshr) std::swap(left, right);
+  const int width = kernel::bitWidth(inst.type.scalar);
+  uint64_t up, down;
+  const bool rotates = left->op == Opcode::shl && right->op == Opcode::lshr &&
+                       left->operands[0].index == right->operands[0].index &&
+                       constantBits(left->operands[1], &up) &&
+                       constantBits(right->operands[1], &down) && up > 0 && down > 0 &&
+                       up + down == static_cast<uint64_t>(width);
+  if (!rotates || width < 32 || registerBits(inst.type) > 512) return {};
+  const std::string name = inst.type.isVector()
+                               ? cat("VPROL", integerLetter(inst.type.scalar), widthSuffix(inst.type))
+                               : cat("ROL", width);
+  return make(name + "ri", inst.type, {value(left->operands[0])}, static_cast<int64_t>(up));
 }
 
 // a * b + c. The sign of a factor or of the addend is the instruction's.

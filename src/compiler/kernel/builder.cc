@@ -246,8 +246,32 @@ V Builder::ternary(Opcode op, V a, V b, V c) {
   return pure(op, type(a), {a, b, c});
 }
 
+namespace {
+
+bool holds(Predicate predicate, uint64_t a, uint64_t b, Scalar scalar) {
+  const int64_t x = signExtend(a, scalar), y = signExtend(b, scalar);
+  switch (predicate) {
+    case Predicate::eq: return a == b;
+    case Predicate::ne: return a != b;
+    case Predicate::slt: return x < y;
+    case Predicate::sle: return x <= y;
+    case Predicate::sgt: return x > y;
+    case Predicate::sge: return x >= y;
+    case Predicate::ult: return a < b;
+    case Predicate::ule: return a <= b;
+    case Predicate::ugt: return a > b;
+    default: return a >= b;
+  }
+}
+
+}  // namespace
+
 V Builder::compare(Opcode op, Predicate predicate, V a, V b) {
   int lanes = std::max(type(a).lanes, type(b).lanes);
+  uint64_t left, right;
+  if (op == Opcode::icmp && isConstant(a, &left) && isConstant(b, &right))
+    return constant({Scalar::i1, static_cast<uint16_t>(lanes)},
+                    holds(predicate, left, right, type(a).scalar));
   a = widen(a, lanes);
   b = widen(b, lanes);
   return pure(op, type(a).with(Scalar::i1), {a, b}, static_cast<int64_t>(predicate));
