@@ -103,9 +103,9 @@ Selector::Reg Selector::toBFloat16(const Inst& inst) {
   Reg top = high(v);
   Reg odd = both("VPANDD", top, constant(words, 1));
   Reg rounded = high(both("VPADDD", v, both("VPADDD", odd, constant(words, 0x7fff))));
-  Reg quiet = both("VPORD", top, constant(words, 0x40));
   Reg nan = make(cat("VCMPPS", z, "rri"), from.with(Scalar::i1), {v, v}, 3);
-  Reg result = make(cat("VPBLENDMD", z, "rrk"), words, {nan, rounded, quiet});
+  Reg quiet = constant(words, 0x40);
+  Reg result = make(cat("VPORD", z, "rrk"), words, {rounded, nan, top, quiet});
   words_[inst.results[0].index] = result;
   return make(cat("VPMOVDW", z, "rr"), inst.type, {result});
 }
