@@ -1,48 +1,23 @@
 #include "compiler/plan/fuse.h"
 
 #include <algorithm>
-#include <unordered_map>
 #include <unordered_set>
 
 #include "compiler/ir/prefix_scan.h"
-#include "compiler/plan/access_map.h"
-#include "compiler/plan/captures.h"
 #include "compiler/plan/from_memory.h"
+#include "compiler/plan/groups.h"
 #include "compiler/plan/op_traits.h"
 #include "compiler/plan/read_order.h"
-#include "compiler/plan/region_uses.h"
 #include "core/status.h"
 
 namespace tercel::plan {
 namespace {
 
 using ir::Op;
-using ir::OpId;
 using ir::OpKind;
 using ir::Value;
 
-constexpr uint32_t kNone = 0xffffffffu;
 constexpr size_t kMostMade = 8;  // by a group that is ahead of others
-
-struct Group {
-  std::vector<uint32_t> members;  // positions, descending
-  Domain domain;
-  double weight = 0;
-  bool has_heavy = false;      // a dot, convolution, window: evaluated at each element
-  bool has_reduce = false;
-  bool adds_product = false;   // a member takes a heavy op's only use, which is to join
-  bool is_update = false;      // a dynamic_update_slice in place
-  bool alone = false;          // never joined by others (a step of its own)
-  uint32_t ahead = kNone;      // the group that makes what does not fit in this one any more
-  size_t makes = 0;            // how much a group makes that is ahead of others
-  std::vector<bool> apart;     // positions that read what it updates: kept out, to update in place
-};
-
-// The users of a value that are in one group, itself or as copies.
-struct UsesIn {
-  uint32_t group;
-  std::vector<uint32_t> users;  // positions
-};
 
 class Fusion {
  public:
@@ -50,13 +25,12 @@ class Fusion {
       : m_(m),
         region_id_(region),
         region_(m.region(region)),
-        uses_(m, region),
-        group_of_(count(), kNone),
-        duplicates_(count()) {}
+        groups_(m, region),
+        uses_(groups_.uses()) {}
 
   std::vector<Unit> run() {
     for (uint32_t p = count(); p-- > 0;) place(p);
-    return units();
+    return groups_.units();
   }
 
  private:
@@ -70,7 +44,7 @@ class Fusion {
     if (!isFusible(m_, o)) return startGroup(p, true);
     if (uses_.escapes(p)) return startGroup(p, o.kind == OpKind::reshape_);  // a view
     if (o.kind == OpKind::dynamic_update_slice_) return startGroup(p, false);
-    std::vector<UsesIn> uses = usesByGroup(p);
+    std::vector<UsesIn> uses = groups_.usesByGroup(p);
     if (isDuplicable(m_, o)) return copyIntoUsers(p, uses);
     if (uses.size() > 1 && mayCopy(p, uses) &&
         (isSpreadOut(m_, o) || (followsFromMemory(m_, region_id_, uses_, p) && mayDoAgain(p, uses))))
@@ -91,7 +65,7 @@ class Fusion {
   bool mayDoAgain(uint32_t p, const std::vector<UsesIn>& uses) const {
     return std::ranges::all_of(uses, [&](const UsesIn& in) {
       const Group& group = groups_[in.group];
-      const AccessMap map = mapIn(p, in);
+      const AccessMap map = groups_.mapIn(p, in);
       const bool fits = group.weight + opWeight(m_, op(p)) <= kMaxClusterWeight;
       if (!fits || keptApart(p, in.group) || !map.regular || map.repeats > 1) return false;
       return !group.has_heavy || (map.isIdentity(group.domain) && readsNumbersBeside(m_, op(p)));
@@ -107,54 +81,12 @@ class Fusion {
           isUpdated(p, in)) {
         needs_memory = true;
       } else {
-        addMember(p, in.group, mapIn(p, in));
+        groups_.addCopy(p, in.group, groups_.mapIn(p, in));
         if (!isDuplicable(m_, op(p))) groups_[in.group].weight += opWeight(m_, op(p));
-        duplicates_[p].push_back(in.group);
       }
     }
     if (needs_memory) startGroup(p, op(p).kind == OpKind::reshape_);
   }
-
-  std::vector<UsesIn> usesByGroup(uint32_t p) {
-    std::vector<UsesIn> found;
-    seen_.resize(groups_.size(), {kNone, 0});
-    auto add = [&](uint32_t g, uint32_t user) {
-      if (g == kNone) return;
-      if (seen_[g].first != p) {
-        seen_[g] = {p, found.size()};
-        found.push_back({g, {}});
-      }
-      found[seen_[g].second].users.push_back(user);
-    };
-    for (uint32_t u : uses_.users(p)) {
-      add(group_of_[u], u);
-      for (uint32_t g : duplicates_[u]) add(g, u);
-    }
-    return found;
-  }
-
-  static uint64_t key(uint32_t p, uint32_t g) { return uint64_t{g} << 32 | p; }
-
-  const AccessMap& mapOf(uint32_t p, uint32_t g) const { return inner_maps_.at(key(p, g)); }
-
-  // How the value of p is indexed from the domain of a group, through all its users there.
-  AccessMap mapIn(uint32_t p, const UsesIn& in) const {
-    AccessMap map;
-    bool first = true;
-    for (uint32_t u : in.users) {
-      const Op& user = op(u);
-      for (size_t i = 0; i < user.operands.size(); ++i) {
-        if (!isMadeAt(p, user.operands[i])) continue;
-        AccessMap through =
-            operandMap(m_, user, i, mapOf(u, in.group), groups_[in.group].domain);
-        map = first ? through : meet(map, through);
-        first = false;
-      }
-    }
-    return map;
-  }
-
-  bool isMadeAt(uint32_t p, Value v) const { return m_.value(v).def == region_.ops[p]; }
 
   bool join(uint32_t p, const UsesIn& in) {
     Group& group = groups_[in.group];
@@ -162,8 +94,8 @@ class Fusion {
     double weight = opWeight(m_, o);
     if (keptApart(p, in.group) || !mayEvaluateInside(p, in)) return false;
     if (group.adds_product && addsProduct(o)) return false;
-    AccessMap map = mapIn(p, in);
-    if (!fits(group, weight) || (group.ahead != kNone && arraysRead(o) > 1))
+    AccessMap map = groups_.mapIn(p, in);
+    if (!fits(group, weight) || (group.ahead != kNoGroup && arraysRead(o) > 1))
       return joinAhead(p, in.group, map);
     if (group.makes > 0 && (isHeavy(o.kind) || o.kind == OpKind::reduce_)) return false;
     if (isHeavy(o.kind)) {
@@ -203,10 +135,10 @@ class Fusion {
     do {
       const uint32_t before = g;
       g = groups_[before].ahead;
-      if (g == kNone) {
+      if (g == kNoGroup) {
         startGroup(p, false);
-        groups_[before].ahead = group_of_[p];
-        groups_[group_of_[p]].makes = 1;
+        groups_[before].ahead = groups_.ownerOf(p);
+        groups_[groups_.ownerOf(p)].makes = 1;
         return true;
       }
     } while (!fits(groups_[g], opWeight(m_, o)) || groups_[g].makes == kMostMade);
@@ -223,9 +155,10 @@ class Fusion {
     if (!is_first && groups_[uses[0].group].ahead != uses[1].group) return false;
     const UsesIn& in = uses[is_first ? 0 : 1];
     const Group& group = groups_[in.group];
-    if (!ir::isElementwise(op(p).kind) || !mapIn(p, in).isIdentity(group.domain)) return false;
+    if (!ir::isElementwise(op(p).kind)) return false;
+    if (!groups_.mapIn(p, in).isIdentity(group.domain)) return false;
     if (group.makes == kMostMade || !join(p, in)) return false;
-    ++groups_[group_of_[p]].makes;
+    ++groups_[groups_.ownerOf(p)].makes;
     return true;
   }
 
@@ -309,7 +242,7 @@ class Fusion {
   // The first operand of a dynamic_update_slice is updated in place, not read.
   bool isUpdated(uint32_t p, const UsesIn& in) const {
     return std::ranges::any_of(in.users, [&](uint32_t u) {
-      return op(u).kind == OpKind::dynamic_update_slice_ && isMadeAt(p, op(u).operand(0));
+      return op(u).kind == OpKind::dynamic_update_slice_ && groups_.isMadeAt(p, op(u).operand(0));
     });
   }
 
@@ -347,20 +280,13 @@ class Fusion {
     return reads;
   }
 
-  void addMember(uint32_t p, uint32_t g, AccessMap map) {
-    groups_[g].members.push_back(p);
-    inner_maps_[key(p, g)] = std::move(map);
-  }
-
   void own(uint32_t p, uint32_t g, AccessMap map) {
-    group_of_[p] = g;
     groups_[g].adds_product |= addsProduct(op(p));
-    addMember(p, g, std::move(map));
+    groups_.own(p, g, std::move(map));
   }
 
   void startGroup(uint32_t p, bool alone) {
-    uint32_t g = static_cast<uint32_t>(groups_.size());
-    groups_.emplace_back();
+    const uint32_t g = groups_.add();
     groups_[g].alone = alone;
     const Op& o = op(p);
     if (!o.results.empty()) groups_[g].domain = Domain::of(domainDims(o));
@@ -378,81 +304,11 @@ class Fusion {
     return m_.shape(o.kind == OpKind::dynamic_update_slice_ ? o.operand(1) : o.result()).dims;
   }
 
-  // Groups in the order of their last member: each then follows all it reads, because a member that
-  // is not the last feeds only its own group.
-  std::vector<Unit> units() {
-    std::vector<uint32_t> order(groups_.size());
-    for (uint32_t g = 0; g < order.size(); ++g) order[g] = g;
-    std::sort(order.begin(), order.end(), [&](uint32_t a, uint32_t b) {
-      return groups_[a].members.front() < groups_[b].members.front();
-    });
-    std::vector<Unit> result;
-    for (uint32_t g : order) result.push_back(unit(g));
-    return result;
-  }
-
-  Unit unit(uint32_t g) {
-    Unit u;
-    Group& group = groups_[g];
-    if (group.alone) {
-      u.is_cluster = false;
-      u.op = region_.ops[group.members[0]];
-      return u;
-    }
-    std::sort(group.members.begin(), group.members.end());
-    for (uint32_t p : group.members) {
-      u.cluster.ops.push_back(region_.ops[p]);
-      const AccessMap& map = mapOf(p, g);
-      u.cluster.maps.emplace_back();
-      if (map.regular) u.cluster.maps.back().assign(map.dims.begin(), map.dims.end());
-    }
-    u.cluster.nest = group.has_reduce ? kernel::Nest::rows : kernel::Nest::loop;
-    for (uint32_t p : group.members)
-      if (op(p).kind == OpKind::dot_general_ || op(p).kind == OpKind::convolution_)
-        u.cluster.nest = kernel::Nest::contract;
-      else if (ir::prefixScan(m_, op(p)))
-        u.cluster.nest = kernel::Nest::scan;
-    if (op(group.members.back()).kind == OpKind::dynamic_update_slice_)
-      u.cluster.nest = kernel::Nest::update;
-    u.cluster.domain = group.domain.extents;
-    u.cluster.reduced = group.domain.reduced;
-    for (uint32_t p : group.members)
-      if (group_of_[p] == g && (uses_.escapes(p) || usedOutside(p, g)))
-        for (Value v : op(p).results) u.cluster.outputs.push_back(v);
-    collectInputs(u.cluster);
-    u.cluster.alias.assign(u.cluster.outputs.size(), -1);
-    return u;
-  }
-
-  bool usedOutside(uint32_t p, uint32_t g) const {
-    auto elsewhere = [&](uint32_t other) { return other != kNone && other != g; };
-    return std::ranges::any_of(uses_.users(p), [&](uint32_t u) {
-      return elsewhere(group_of_[u]) || std::ranges::any_of(duplicates_[u], elsewhere);
-    });
-  }
-
-  void collectInputs(kernel::Cluster& cluster) const {
-    std::unordered_set<uint32_t> known;
-    for (OpId id : cluster.ops)
-      for (Value v : m_.op(id).results) known.insert(v.index);
-    auto note = [&](Value v) {
-      if (!m_.type(v).is_token && known.insert(v.index).second) cluster.inputs.push_back(v);
-    };
-    for (OpId id : cluster.ops) {
-      for (Value v : m_.op(id).operands) note(v);
-      for (Value v : captures(m_, m_.op(id))) note(v);
-    }
-  }
-
   const ir::Module& m_;
   const ir::RegionId region_id_;
   const ir::Region& region_;
-  const RegionUses uses_;
-  std::vector<uint32_t> group_of_;
-  std::vector<std::vector<uint32_t>> duplicates_;  // groups that hold a copy of a duplicable op
-  std::vector<Group> groups_;
-  std::unordered_map<uint64_t, AccessMap> inner_maps_;
-  std::vector<std::pair<uint32_t, size_t>> seen_;  // by group: usesByGroup's last op, its place
+  Groups groups_;
+  const RegionUses& uses_;
 };
 
 }  // namespace
