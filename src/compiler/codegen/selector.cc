@@ -46,6 +46,7 @@ bool Selector::run() {
       kernel_.insts, [](const Inst& inst) { return inst.op == Opcode::store_streaming; });
   if (streams) start("SFENCE", {});
   start("RET64", {});
+  for (Block* block : later_) function_.push_back(block);  // refused: the function frees its own
   return !refused_;
 }
 
@@ -139,7 +140,7 @@ void Selector::emitFor(const Inst& inst) {
   const bool guarded = !kernel::runsAtLeastOnce(kernel_, inst.operands[0], inst.operands[1]);
   if (guarded) {
     Block* preheader = newBlock();
-    join = function_.CreateMachineBasicBlock();
+    join = laterBlock();
     start("CMP64rr", {}).addReg(lo).addReg(hi);
     branch(Condition::less, preheader, join);
     block_ = preheader;
@@ -168,7 +169,7 @@ void Selector::emitFor(const Inst& inst) {
   block_ = exit;
   for (size_t i = 0; i < inst.results.size(); ++i) values_[inst.results[i].index] = yields[i + 1];
   if (!guarded) return;
-  function_.push_back(join);
+  place(join);
   exit->addSuccessor(join);
   block_ = join;
   for (size_t i = 0; i < inst.results.size(); ++i) {
@@ -182,13 +183,13 @@ void Selector::emitIf(const Inst& inst) {
   const bool has_else = !kernel_.blocks[inst.blocks[1]].insts.empty() || !inst.results.empty();
   Condition condition = flagsOf(inst.operands[0]);
   Block* then_block = newBlock();
-  Block* join = function_.CreateMachineBasicBlock();
-  Block* else_block = has_else ? function_.CreateMachineBasicBlock() : join;
+  Block* join = laterBlock();
+  Block* else_block = has_else ? laterBlock() : join;
   branch(condition, then_block, else_block);
   Block* ends[2];
   llvm::SmallVector<Reg, 4> yields[2];
   for (int i = 0; i < (has_else ? 2 : 1); ++i) {
-    if (i == 1) function_.push_back(else_block);
+    if (i == 1) place(else_block);
     block_ = i == 0 ? then_block : else_block;
     emitBlock(inst.blocks[i]);
     if (refused_) return;
@@ -196,7 +197,7 @@ void Selector::emitIf(const Inst& inst) {
     ends[i] = block_;
     jump(join);
   }
-  function_.push_back(join);
+  place(join);
   block_ = join;
   for (size_t r = 0; r < inst.results.size(); ++r) {
     llvm::MachineInstr* node = phi(inst.results[r]);
@@ -209,6 +210,16 @@ Selector::Block* Selector::newBlock() {
   Block* block = function_.CreateMachineBasicBlock();
   function_.push_back(block);
   return block;
+}
+
+Selector::Block* Selector::laterBlock() {
+  later_.push_back(function_.CreateMachineBasicBlock());
+  return later_.back();
+}
+
+void Selector::place(Block* block) {
+  function_.push_back(block);
+  std::erase(later_, block);
 }
 
 void Selector::jump(Block* to) {

@@ -58,6 +58,9 @@ class Selector {
   void emitFor(const Inst& inst);
   void emitIf(const Inst& inst);
   Block* newBlock();
+  // One whose place in the function is behind what is still to come.
+  Block* laterBlock();
+  void place(Block* block);
   void jump(Block* to);
   void branch(Condition condition, Block* to, Block* otherwise);
   llvm::MachineInstr* phi(V v);
@@ -158,6 +161,7 @@ class Selector {
   std::vector<uint32_t> uses_;              // by V
   std::vector<const Inst*> splat_;          // by V: of a number that is loaded for it alone
   bool refused_ = false;
+  std::vector<Block*> later_;  // not placed yet
 };
 
 }  // namespace tercel::codegen
