@@ -109,4 +109,24 @@ Cuts operandCuts(const Module& m, const Op& op, Cut cut) {
   }
 }
 
+OpId copyCut(Module& m, const Op& op, Values operands, Cut cut, int64_t lines) {
+  std::vector<Type> types;
+  for (Value v : op.results) {
+    types.push_back(m.type(v));
+    if (!cut.isWhole()) types.back().shape.dims[at(cut)] = lines;
+  }
+  const OpId id = m.addOp(op.kind, std::move(operands), types);
+  Op& copied = m.op(id);
+  copied.attrs = op.attrs;
+  copied.loc = op.loc;
+  copied.regions = op.regions;
+  const bool is_slice = op.kind == OpKind::slice_;
+  if (cut.isWhole() || (!is_slice && op.kind != OpKind::dynamic_slice_)) return id;
+  const AttrKey key = is_slice ? AttrKey::limit_indices : AttrKey::slice_sizes;
+  Ints sizes = op.ints(key);
+  sizes[at(cut)] = lines;
+  copied.set(key, sizes);
+  return id;
+}
+
 }  // namespace tercel::ir

@@ -21,4 +21,8 @@ struct Cut {
 // rows of the result depend on other rows of an operand, or where it is not known.
 std::optional<std::vector<Cut>> operandCuts(const Module& module, const Op& op, Cut cut);
 
+// The op once more, of which `cut` is `lines` lines, on operands that are cut so. It is in no region
+// yet; its regions are the same.
+OpId copyCut(Module& module, const Op& op, Values operands, Cut cut, int64_t lines);
+
 }  // namespace tercel::ir

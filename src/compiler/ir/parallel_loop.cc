@@ -13,25 +13,13 @@ std::optional<int64_t> knownInteger(const Module& m, Value v) {
   return static_cast<int64_t>(op->literal().number(0));
 }
 
-// `counter < limit` with the counter the one argument that the condition reads.
 std::optional<ParallelLoop> counted(const Module& m, const Op& op) {
-  const Region &condition = m.region(op.regions[0]), &body = m.region(op.regions[1]);
-  const Op* test = m.def(condition.results[0]);
-  if (!test || test->kind != OpKind::compare_ ||
-      test->symbol(AttrKey::comparison_direction) != "LT")
-    return {};
-  const auto at = std::ranges::find(condition.args, test->operand(0));
-  if (at == condition.args.end()) return {};
-  ParallelLoop loop{.counter = static_cast<size_t>(at - condition.args.begin())};
-  const Op* next = m.def(body.results[loop.counter]);
-  if (!next || next->kind != OpKind::add_ || next->operand(0) != body.args[loop.counter]) return {};
-  const auto first = knownInteger(m, op.operand(loop.counter));
-  const auto limit = knownInteger(m, test->operand(1)), step = knownInteger(m, next->operand(1));
+  const auto found = counting(m, op);
+  if (!found) return {};
+  const auto first = knownInteger(m, found->first), limit = knownInteger(m, found->limit);
+  const auto step = knownInteger(m, found->step);
   if (!first || !limit || !step || *first < 0 || *step <= 0 || *limit <= *first) return {};
-  loop.first = *first;
-  loop.step = *step;
-  loop.turns = (*limit - *first + *step - 1) / *step;
-  return loop;
+  return ParallelLoop{found->counter, *first, *step, (*limit - *first + *step - 1) / *step};
 }
 
 // The uses of one array that a loop carries, from the argument of its body to the body's result.
@@ -108,6 +96,20 @@ class Lines {
 };
 
 }  // namespace
+
+std::optional<Counting> counting(const Module& m, const Op& loop) {
+  const Region &condition = m.region(loop.regions[0]), &body = m.region(loop.regions[1]);
+  const Op* test = m.def(condition.results[0]);
+  if (!test || test->kind != OpKind::compare_ ||
+      test->symbol(AttrKey::comparison_direction) != "LT")
+    return {};
+  const auto at = std::ranges::find(condition.args, test->operand(0));
+  if (at == condition.args.end()) return {};
+  const auto counter = static_cast<size_t>(at - condition.args.begin());
+  const Op* next = m.def(body.results[counter]);
+  if (!next || next->kind != OpKind::add_ || next->operand(0) != body.args[counter]) return {};
+  return Counting{counter, loop.operand(counter), test->operand(1), next->operand(1)};
+}
 
 std::optional<ParallelLoop> parallelLoop(const Module& m, const Op& op) {
   if (op.kind != OpKind::while_) return {};

@@ -6,6 +6,14 @@
 
 namespace tercel::ir {
 
+// Of a while_ that goes on while operand `counter` is less than a limit, and adds a step to it: the
+// values that it counts from, to and by.
+struct Counting {
+  size_t counter = 0;
+  Value first, limit, step;
+};
+std::optional<Counting> counting(const Module& module, const Op& loop);
+
 // Of a while_ that counts `turns` turns from `first` by `step` in operand `counter`. What else it
 // carries is a single element that stays as it is, or an array of which each turn reads and writes
 // no more than the lines [count, count + step) of one dimension: by dynamic_slice and

@@ -2,6 +2,7 @@
 #include <cmath>
 #include <optional>
 
+#include "compiler/ir/parallel_loop.h"
 #include "compiler/kernel/contract_tiling.h"
 #include "compiler/kernel/nest.h"
 
@@ -89,19 +90,11 @@ std::optional<double> knownNumber(const ir::Module& m, const Cluster& cluster, i
 
 // How often the body runs, where the condition is `counter < limit` and the body adds a constant.
 std::optional<double> tripCount(const ir::Module& m, const Cluster& cluster, const Op& loop) {
-  const ir::Region &condition = m.region(loop.regions[0]), &body = m.region(loop.regions[1]);
-  const Op* test = m.def(condition.results[0]);
-  if (!test || test->kind != OpKind::compare_ ||
-      test->symbol(AttrKey::comparison_direction) != "LT")
-    return {};
-  auto counter = std::ranges::find(condition.args, test->operand(0));
-  if (counter == condition.args.end()) return {};
-  auto i = static_cast<size_t>(counter - condition.args.begin());
-  const Op* next = m.def(body.results[i]);
-  if (!next || next->kind != OpKind::add_ || next->operand(0) != body.args[i]) return {};
-  auto first = knownNumber(m, cluster, loop.operand(i));
-  auto limit = knownNumber(m, cluster, test->operand(1));
-  auto step = knownNumber(m, cluster, next->operand(1));
+  const auto counting = ir::counting(m, loop);
+  if (!counting) return {};
+  auto first = knownNumber(m, cluster, counting->first);
+  auto limit = knownNumber(m, cluster, counting->limit);
+  auto step = knownNumber(m, cluster, counting->step);
   if (!first || !limit || !step || *step <= 0) return {};
   return std::max(0.0, std::ceil((*limit - *first) / *step));
 }

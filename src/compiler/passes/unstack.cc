@@ -5,6 +5,7 @@
 
 #include "compiler/ir/builder.h"
 #include "compiler/ir/cut.h"
+#include "compiler/ir/rename.h"
 #include "compiler/passes/components.h"
 #include "compiler/passes/passes.h"
 
@@ -79,9 +80,9 @@ class Unstacked {
     for (OpId id : from.ops) {
       Values operands;
       for (Value v : m_.op(id).operands) operands.push_back(whole(v));
-      copyTo(to, m_.op(id), std::move(operands), -1);
-      for (size_t r = 0; r < m_.op(id).results.size(); ++r)
-        whole_[m_.op(id).result(r).index] = m_.op(m_.region(to).ops.back()).result(r);
+      const Op& copied = copyTo(to, m_.op(id), std::move(operands), -1);
+      for (size_t r = 0; r < copied.results.size(); ++r)
+        whole_[m_.op(id).result(r).index] = copied.result(r);
     }
     m_.region(to).results = {whole(from.results[0])};
   }
@@ -92,23 +93,10 @@ class Unstacked {
     return shape;
   }
 
-  // Reducers are shared with the op that is copied.
-  Value copyTo(RegionId region, const Op& op, Values operands, int64_t d) {
-    std::vector<Type> types;
-    for (Value v : op.results) types.push_back({shapeOf(v, d), m_.type(v).is_token});
-    const OpId id = m_.addOp(op.kind, std::move(operands), types);
-    Op& copied = m_.op(id);
-    copied.attrs = op.attrs;
-    copied.loc = op.loc;
-    copied.regions = op.regions;
-    for (AttrKey key : {AttrKey::limit_indices, AttrKey::slice_sizes})
-      if (d >= 0 && op.has(key)) {
-        Ints sizes = op.ints(key);
-        sizes[static_cast<size_t>(d)] = 1;
-        copied.set(key, sizes);
-      }
+  const Op& copyTo(RegionId region, const Op& op, Values operands, int64_t d) {
+    const OpId id = copyCut(m_, op, std::move(operands), {d, 1}, 1);
     m_.region(region).ops.push_back(id);
-    return copied.results.empty() ? Value() : copied.result();
+    return m_.op(id);
   }
 
   Value sliceOf(Builder& b, Value v, int64_t d, int64_t line) {
@@ -150,7 +138,7 @@ class Unstacked {
       operands.push_back(cut.isWhole() ? whole(op.operand(i))
                                        : component(op.operand(i), cut.dimension, line));
     }
-    return copyTo(inside_builder_->region(), op, std::move(operands), d);
+    return copyTo(inside_builder_->region(), op, std::move(operands), d).result();
   }
 
   // What else a slice takes away.
@@ -183,8 +171,7 @@ class Unstacked {
     }
     Values operands;
     for (Value operand : op.operands) operands.push_back(whole(operand));
-    copyTo(inside_builder_->region(), op, std::move(operands), -1);
-    const Op& copied = m_.op(m_.region(inside_builder_->region()).ops.back());
+    const Op& copied = copyTo(inside_builder_->region(), op, std::move(operands), -1);
     for (size_t r = 0; r < op.results.size(); ++r) whole_[op.result(r).index] = copied.result(r);
     return whole_.at(v.index);
   }
@@ -221,7 +208,7 @@ class Unstack {
   bool run() {
     for (Function& function : m_.functions) visit(function.body);
     if (renamed_.empty()) return false;
-    for (Function& function : m_.functions) rename(function.body);
+    for (Function& function : m_.functions) rename(m_, function.body, renamed_);
     return true;
   }
 
@@ -260,23 +247,8 @@ class Unstack {
     });
   }
 
-  Value now(Value v) const {
-    for (auto at = renamed_.find(v.index); at != renamed_.end(); at = renamed_.find(v.index))
-      v = at->second;
-    return v;
-  }
-
-  void rename(RegionId id) {
-    Region& region = m_.region(id);
-    for (OpId o : region.ops) {
-      for (Value& v : m_.op(o).operands) v = now(v);
-      for (RegionId inner : m_.op(o).regions) rename(inner);
-    }
-    for (Value& v : region.results) v = now(v);
-  }
-
   Module& m_;
-  std::unordered_map<uint32_t, Value> renamed_;
+  Renamed renamed_;
 };
 
 }  // namespace

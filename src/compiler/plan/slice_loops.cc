@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "compiler/ir/rename.h"
 #include "compiler/kernel/nest.h"
 #include "compiler/plan/captures.h"
 #include "compiler/plan/region.h"
@@ -117,12 +118,13 @@ class LoopSlicer {
     for (OpId id : body_.ops) {
       const Op& op = m_.op(id);
       const auto sliced = op.kind == OpKind::while_ ? slice(op) : std::vector<OpId>();
-      changed_ |= !sliced.empty();
       if (sliced.empty()) ops.push_back(id);
       ops.insert(ops.end(), sliced.begin(), sliced.end());
     }
+    if (renamed_.empty()) return false;
     body_.ops = std::move(ops);
-    return changed_;
+    ir::rename(m_, m_.main().body, renamed_);
+    return true;
   }
 
  private:
@@ -206,24 +208,13 @@ class LoopSlicer {
   }
 
   void replace(const Op& loop, const Op& made, const LoopCuts& cuts) {
-    std::vector<std::pair<Value, Value>> renamed;
     for (size_t i = 0, k = 1; i < cuts.carried.size(); ++i)
-      if (!cuts.carried[i].cut.isWhole()) renamed.emplace_back(loop.result(i), made.result(k++));
-    for (auto [from, to] : renamed) rename(m_.main().body, from, to);
-  }
-
-  void rename(RegionId id, Value from, Value to) {
-    ir::Region& region = m_.region(id);
-    for (OpId o : region.ops) {
-      std::ranges::replace(m_.op(o).operands, from, to);
-      for (RegionId inner : m_.op(o).regions) rename(inner, from, to);
-    }
-    std::ranges::replace(region.results, from, to);
+      if (!cuts.carried[i].cut.isWhole()) renamed_[loop.result(i).index] = made.result(k++);
   }
 
   ir::Module& m_;
   ir::Region& body_;
-  bool changed_ = false;
+  ir::Renamed renamed_;
 };
 
 }  // namespace

@@ -105,28 +105,10 @@ Value SliceMaker::copy(Value v, Cut cut, const std::vector<Cut>& operands) {
   const Op& op = *m_.def(v);
   ir::Values made;
   for (size_t i = 0; i < operands.size(); ++i) made.push_back(make(op.operand(i), operands[i]));
-  const OpId copied = copyOf(op, std::move(made), cut);
+  const OpId copied = ir::copyCut(m_, op, std::move(made), cut, rows_ * cut.unit);
   m_.region(inside_.region()).ops.push_back(copied);
   for (size_t r = 0; r < op.results.size(); ++r) bind(op.result(r), cut, m_.op(copied).result(r));
   return made_.at({v.index, cut});
-}
-
-// Reducers are shared with the op that is copied.
-OpId SliceMaker::copyOf(const Op& op, ir::Values operands, Cut cut) {
-  std::vector<ir::Type> types;
-  for (Value v : op.results) types.push_back({shapeOf(v, cut)});
-  const OpId id = m_.addOp(op.kind, std::move(operands), types);
-  Op& copied = m_.op(id);
-  copied.attrs = op.attrs;
-  copied.loc = op.loc;
-  copied.regions = op.regions;
-  const bool is_slice = op.kind == OpKind::slice_;
-  if (cut.isWhole() || (!is_slice && op.kind != OpKind::dynamic_slice_)) return id;
-  const AttrKey key = is_slice ? AttrKey::limit_indices : AttrKey::slice_sizes;
-  ir::Ints sizes = op.ints(key);
-  sizes[static_cast<size_t>(cut.dimension)] = rows_ * cut.unit;
-  copied.set(key, sizes);
-  return id;
 }
 
 void SliceMaker::copyAll(const ir::Region& region, Builder& to) {
@@ -134,7 +116,7 @@ void SliceMaker::copyAll(const ir::Region& region, Builder& to) {
     const Op& op = m_.op(id);
     ir::Values operands;
     for (Value v : op.operands) operands.push_back(make(v, {}));
-    const OpId copied = copyOf(op, std::move(operands), {});
+    const OpId copied = ir::copyCut(m_, op, std::move(operands), {}, 0);
     m_.region(to.region()).ops.push_back(copied);
     for (size_t r = 0; r < op.results.size(); ++r) bind(op.result(r), {}, m_.op(copied).result(r));
   }

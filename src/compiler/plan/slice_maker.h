@@ -35,7 +35,6 @@ class SliceMaker {
   ir::Value makeInside(ir::Value v, ir::Cut cut);
   ir::Value sliceInTurn(const ir::Op& op, ir::Cut cut);
   ir::Value copy(ir::Value v, ir::Cut cut, const std::vector<ir::Cut>& operands);
-  ir::OpId copyOf(const ir::Op& op, ir::Values operands, ir::Cut cut);
 
   ir::Module& m_;
   ir::Builder &outside_, &inside_;
