@@ -22,10 +22,10 @@ class Factorizations : public LinalgTest {
 };
 
 const std::pair<int64_t, int64_t> kShapes[] = {{1, 1}, {5, 5},   {7, 4},   {4, 7},  {1, 6},  {6, 1},
-                                               {0, 3}, {3, 0},   {33, 33}, {70, 41}, {41, 70}};
+                                               {0, 3}, {3, 0},   {33, 33}, {70, 41}, {41, 70}, {150, 97}};
 
 TEST_P(Factorizations, CholeskyOfEitherTriangle) {
-  for (int64_t n : {0, 1, 2, 5, 31, 67}) for (size_t count : kCounts) {
+  for (int64_t n : {0, 1, 2, 5, 31, 67, 140}) for (size_t count : kCounts) {
     for (bool lower : {true, false}) {
       std::vector<Matrix> a;
       for (size_t b = 0; b < count; ++b) a.push_back(random_.positive(n));

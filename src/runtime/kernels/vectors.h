@@ -37,7 +37,8 @@ void storeVector(T* to, Vector<T> v) {
 // a0 b0 a1 b1 ..., from element `first` of each on.
 template <class T>
 Vector<T> interleaved(Vector<T> a, Vector<T> b, int first) {
-  typename VectorOf<T>::Index index;
+  typename VectorOf<T>::Index index = {};
+#pragma GCC unroll 16
   for (int i = 0; i < kLanes<T>; ++i) index[i] = first + i / 2 + (i % 2) * kLanes<T>;
   return __builtin_shuffle(a, b, index);
 }

@@ -1,24 +1,51 @@
 // Cholesky's factorisation.
+#include "runtime/linalg/products.h"
 #include "runtime/linalg/side_by_side.h"
-
-#include <Eigen/Cholesky>
 
 namespace tercel::linalg {
 namespace {
 
-// As LAPACK counts: the first column that is not positive definite, from 1; 0: none.
-template <class T, int kTriangle>
-int32_t cholesky(typename Batch<T>::Map a) {
-  const Index failed = Eigen::internal::llt_inplace<T, kTriangle>::blocked(a);
-  return static_cast<int32_t>(failed + 1);
-}
-
+// a = l l^H in a's lower triangle. As LAPACK counts: the first column that is not positive
+// definite, from 1; 0: none.
 template <class T>
-int32_t firstNan(const typename Batch<T>::Map& a) {
-  for (Index i = 0; i < a.rows(); ++i) {
-    if (std::isnan(Eigen::numext::real(a(i, i)))) return static_cast<int32_t>(i + 1);
+int32_t factorColumns(MatrixRef<T> a) {
+  const Index n = a.rows();
+  std::array<T, dense::kTriangle> row;  // what is left of the diagonal, conjugated
+  for (Index j = 0; j < n; ++j) {
+    for (Index k = 0; k < j; ++k) row[static_cast<size_t>(k)] = Eigen::numext::conj(a(j, k));
+    addProduct<T>(a.block(j, 0, n - j, j), row.data(), -1, &a(j, j));
+    const Real<T> pivot = Eigen::numext::real(a(j, j));
+    if (!(pivot > 0)) return static_cast<int32_t>(j + 1);
+    const Real<T> root = std::sqrt(pivot);
+    a(j, j) = root;
+    a.col(j).tail(n - j - 1) /= root;
   }
   return 0;
+}
+template <class T>
+int32_t factor(MatrixRef<T> a) {
+  const Index n = a.rows();
+  if (n <= dense::kTriangle) return factorColumns<T>(a);
+  const Index half = firstHalf(n), rest = n - half;
+  MatrixRef<T> first = a.topLeftCorner(half, half), last = a.bottomRightCorner(rest, rest);
+  MatrixRef<T> below = a.bottomLeftCorner(rest, half);
+  if (const int32_t failed = factor<T>(first)) return failed;
+  // below = below first^-H: conj(first) below^T = below^T
+  Operand<T> triangle = operand<T>(first);
+  triangle.conjugate = true;
+  solveTriangle<T>(triangle, true, false, stridedOf<T>(below).transposed(), rest);
+  addProduct<T>(operand<T>(below), operand<T>(below).adjoint(), -1, last, Part::lower);
+  const int32_t failed = factor<T>(last);
+  return failed ? failed + static_cast<int32_t>(half) : 0;
+}
+
+// The upper triangle is a lower one of the conjugate.
+template <class T>
+int32_t factorUpper(MatrixRef<T> a) {
+  MatrixX<T> turned = a.transpose();
+  const int32_t failed = factor<T>(turned);
+  a.template triangularView<Eigen::Upper>() = turned.transpose();
+  return failed;
 }
 
 }  // namespace
@@ -35,15 +62,11 @@ Status potrf(const Call& call) {
   arguments.copy(0, 0);
   const double cost = double(n) * n * n / 3;
   if (isBatchOfSmall(*call.signature)) {
-    const lanes::Job<T> job{
-        .a = out.data, .info = info.data, .n = n, .triangle = {.lower = lower}};
+    const lanes::Job<T> job{.a = out.data, .info = info.data, .n = n, .triangle = {.lower = lower}};
     return forEachInLanes<T>(call, arguments.batch(), cost, n * (n + 1), job, lanes::potrf<T>);
   }
   return forEachIn(call, arguments.batch(), cost, [&](Index b) {
-    int32_t& failed = info.number(b) = 0;
-    if (n == 0) return;
-    failed = lower ? cholesky<T, Eigen::Lower>(out[b]) : cholesky<T, Eigen::Upper>(out[b]);
-    if (failed == 0) failed = firstNan<T>(out[b]);
+    info.number(b) = lower ? factor<T>(out[b]) : factorUpper<T>(out[b]);
   });
 }
 

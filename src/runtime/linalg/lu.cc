@@ -1,27 +1,83 @@
 // LU with exchanges of rows.
+#include "runtime/linalg/products.h"
 #include "runtime/linalg/side_by_side.h"
-
-#include <Eigen/LU>
 
 namespace tercel::linalg {
 namespace {
 
-// The first pivot that is 0, from 1; 0: none.
+constexpr Index kFewColumns = 16;  // that are factorised one by one
+
 template <class T>
-int32_t factor(MatrixRef<T> a, Eigen::Ref<VectorX<int32_t>> pivots) {
-  using Blocked = Eigen::internal::partial_lu_impl<T, Eigen::ColMajor, int32_t>;
-  const Index k = pivots.size(), beside = a.cols() - k;
-  int32_t swaps = 0;
-  const Index zero =
-      Blocked::blocked_lu(a.rows(), k, a.data(), a.outerStride(), pivots.data(), swaps);
-  if (beside > 0) {
-    MatrixRef<T> others = a.rightCols(beside);
-    for (Index i = 0; i < k; ++i) others.row(i).swap(others.row(pivots[i]));
-    const MatrixRef<T> square = a.leftCols(k);
-    square.template triangularView<Eigen::UnitLower>().solveInPlace(others);
+Real<T> sizeOf(T x) {
+  return std::abs(Eigen::numext::real(x)) + std::abs(Eigen::numext::imag(x));
+}
+
+using Pivots = Eigen::Ref<VectorX<int32_t>>;  // from 0
+
+template <class T>
+void exchangeRows(MatrixRef<T> a, const Pivots& pivots) {
+  for (Index j = 0; j < a.cols(); ++j) {
+    T* column = &a(0, j);
+    for (Index i = 0; i < pivots.size(); ++i) std::swap(column[i], column[pivots[i]]);
   }
-  pivots.array() += 1;
-  return static_cast<int32_t>(zero + 1);
+}
+
+template <class T>
+void divide(Eigen::Ref<VectorX<T>> x, T by) {
+  if (sizeOf(by) >= kExact<Real<T>>) {
+    x *= T(1) / by;
+  } else {
+    for (T& number : x) number = number / by;
+  }
+}
+
+// Each column less what those before it give it. The first pivot that is 0, from 1; 0: none.
+template <class T>
+int32_t factorColumns(MatrixRef<T> a, Pivots pivots) {
+  const Index m = a.rows();
+  int32_t zero = 0;
+  for (Index j = 0; j < a.cols(); ++j) {
+    T* column = &a(0, j);
+    for (Index k = 0; k < std::min(j, m); ++k)
+      for (Index i = k + 1; i < std::min(j, m); ++i) column[i] -= a(i, k) * column[k];
+    if (j >= m) continue;
+    addProduct<T>(a.block(j, 0, m - j, j), column, -1, column + j);
+    Index pivot = j;
+    Real<T> largest = sizeOf(column[j]);
+    for (Index i = j + 1; i < m; ++i) {
+      const Real<T> size = sizeOf(column[i]);
+      if (size > largest) largest = size, pivot = i;
+    }
+    pivots[j] = static_cast<int32_t>(pivot);
+    if (pivot != j) a.row(j).swap(a.row(pivot));
+    if (largest != 0) {
+      divide<T>(a.col(j).tail(m - j - 1), column[j]);
+    } else if (zero == 0) {
+      zero = static_cast<int32_t>(j + 1);
+    }
+  }
+  return zero;
+}
+
+// By halves of the columns: Toledo, 1997.
+template <class T>
+int32_t factor(MatrixRef<T> a, Pivots pivots) {
+  const Index m = a.rows(), n = a.cols();
+  if (n <= kFewColumns || m <= 1) return factorColumns<T>(a, pivots);
+  const Index half = std::min((n / 2 + kFewColumns - 1) / kFewColumns * kFewColumns, m);
+  const Index below = m - half;
+  MatrixRef<T> left = a.leftCols(half), right = a.rightCols(n - half);
+  Pivots first = pivots.head(half), last = pivots.tail(pivots.size() - half);
+  const int32_t zero = factor<T>(left, first);
+  exchangeRows<T>(right, first);
+  solveTriangle<T>(operand<T>(left.topRows(half)), true, true, stridedOf<T>(right), n - half);
+  if (below == 0) return zero;
+  MatrixRef<T> corner = right.bottomRows(below), beside = left.bottomRows(below);
+  addProduct<T>(operand<T>(beside), operand<T>(right.topRows(half)), -1, corner);
+  const int32_t later = factor<T>(corner, last);
+  exchangeRows<T>(beside, last);
+  last.array() += static_cast<int32_t>(half);
+  return zero != 0 || later == 0 ? zero : later + static_cast<int32_t>(half);
 }
 
 }  // namespace
@@ -44,6 +100,7 @@ Status getrf(const Call& call) {
   }
   return forEachIn(call, arguments.batch(), cost, [&](Index b) {
     info.number(b) = k == 0 ? 0 : factor<T>(out[b], pivots.vector(b));
+    pivots.vector(b).array() += 1;
   });
 }
 

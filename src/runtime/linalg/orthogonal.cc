@@ -1,6 +1,6 @@
 // QR factorisations, and the orthogonal matrices that they keep as reflectors.
+#include "runtime/linalg/reflector_block.h"
 #include "runtime/linalg/side_by_side.h"
-#include "runtime/linalg/reflectors.h"
 
 namespace tercel::linalg {
 namespace {
@@ -20,9 +20,14 @@ template <class T>
 void factor(MatrixRef<T> a, Eigen::Ref<VectorX<T>> taus) {
   for (Index first = 0; first < taus.size(); first += kPanel) {
     const Index end = std::min(first + kPanel, taus.size()), rows = a.rows() - first;
-    for (Index j = first; j < end; ++j) taus[j] = eliminate<T>(a, j, end);
-    applyReflectors<T>(a.block(first, first, rows, end - first), taus.segment(first, end - first),
-                       true, false, a.bottomRightCorner(rows, a.cols() - end));
+    ReflectorBlock<T> block(rows, end - first);
+    for (Index j = first; j < end; ++j) {
+      block.applyAdjoint(a.col(j).tail(rows));
+      auto below = a.col(j).tail(a.rows() - j);
+      taus[j] = makeReflector<T>(below);
+      block.append(below, taus[j]);
+    }
+    block.apply(true, a.bottomRightCorner(rows, a.cols() - end));
   }
 }
 
@@ -143,7 +148,7 @@ Status orgqr(const Call& call) {
   return forEachIn(call, arguments.batch(), cost, [&](Index b) {
     const MatrixX<T> vectors = out[b].leftCols(k);
     out[b].setIdentity();
-    applyReflectors<T>(vectors, taus.vector(b), false, true, out[b]);
+    applyBlocks<T>(vectors, taus.vector(b), false, true, out[b]);
   });
 }
 
@@ -162,9 +167,9 @@ Status ormqr(const Call& call) {
   TERCEL_TRY(arguments.status());
   arguments.copy(2, 0);
   return forEachIn(call, arguments.batch(), 4.0 * m * n * k, [&](Index b) {
-    if (left) return applyReflectors<T>(vectors[b], taus.vector(b), adjoint, false, out[b]);
+    if (left) return applyBlocks<T>(vectors[b], taus.vector(b), adjoint, false, out[b]);
     MatrixX<T> turned = out[b].adjoint();  // C Q = (Q^H C^H)^H
-    applyReflectors<T>(vectors[b], taus.vector(b), !adjoint, false, turned);
+    applyBlocks<T>(vectors[b], taus.vector(b), !adjoint, false, turned);
     out[b] = turned.adjoint();
   });
 }

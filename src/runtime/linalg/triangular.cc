@@ -1,4 +1,5 @@
 // Systems of equations with a triangular matrix.
+#include "runtime/linalg/products.h"
 #include "runtime/linalg/side_by_side.h"
 
 namespace tercel::linalg {
@@ -6,7 +7,7 @@ namespace {
 
 // x = op(a)^-1 x
 template <class T>
-void solve(const Eigen::Ref<const MatrixX<T>>& a, const Triangle& how, MatrixRef<T> x) {
+void solveVector(const Eigen::Ref<const MatrixX<T>>& a, const Triangle& how, VectorX<T>& x) {
   if (how.conjugate) x = x.conjugate().eval();  // conj(a) x = b where a conj(x) = conj(b)
   const auto turned = a.transpose();
   switch (4 * how.lower + 2 * how.transposed + how.unit) {
@@ -20,6 +21,29 @@ void solve(const Eigen::Ref<const MatrixX<T>>& a, const Triangle& how, MatrixRef
     case 7: turned.template triangularView<Eigen::UnitUpper>().solveInPlace(x); break;
   }
   if (how.conjugate) x = x.conjugate().eval();
+}
+
+constexpr Index kFewSides = 3;  // that are solved one by one
+
+// op(a) x = b, or its transpose where a is on the right side.
+template <class T>
+void solve(const Eigen::Ref<const MatrixX<T>>& a, const Triangle& how, MatrixRef<T> x) {
+  dense::Strided<T> sides = stridedOf<T>(x);
+  if (!how.left) sides = sides.transposed();
+  const Index columns = how.left ? x.cols() : x.rows();
+  if (columns <= kFewSides) {
+    VectorX<T> side(a.rows());
+    for (Index j = 0; j < columns; ++j) {
+      for (Index i = 0; i < side.size(); ++i) side[i] = sides(i, j);
+      solveVector<T>(a, how, side);
+      for (Index i = 0; i < side.size(); ++i) sides(i, j) = side[i];
+    }
+    return;
+  }
+  Operand<T> triangle = operand<T>(a);
+  if (how.transposed) triangle = triangle.transposed();
+  triangle.conjugate = how.conjugate;
+  solveTriangle<T>(triangle, how.lower != how.transposed, how.unit, sides, columns);
 }
 
 }  // namespace
@@ -49,11 +73,7 @@ Status trsm(const Call& call) {
     return forEachInLanes<T>(call, arguments.batch(), cost, n * n + m * k, job, lanes::trsm<T>);
   }
   return forEachIn(call, arguments.batch(), cost, [&](Index b) {
-    if (m == 0 || k == 0) return;
-    if (left) return solve<T>(a[b], how, out[b]);
-    MatrixX<T> turned = out[b].transpose();
-    solve<T>(a[b], how, turned);
-    out[b] = turned.transpose();
+    if (m > 0 && k > 0) solve<T>(a[b], how, out[b]);
   });
 }
 

@@ -1,0 +1,100 @@
+// Products of dense matrices and what is built from them: what is compiled for each instruction
+// set. As lanes.h, plain data and nothing of the standard library.
+#pragma once
+#include <complex>
+#include <cstdint>
+
+// No function of its own, which another instruction set could share.
+#define TERCEL_PART inline __attribute__((always_inline))
+
+namespace tercel::linalg::dense {
+
+// Element (i, j) lies at data[i * row + j * column].
+template <class T>
+struct Strided {
+  T* data = nullptr;
+  int64_t row = 1, column = 1;
+
+  TERCEL_PART T& operator()(int64_t i, int64_t j) const { return data[i * row + j * column]; }
+  TERCEL_PART Strided at(int64_t i, int64_t j) const { return {&(*this)(i, j), row, column}; }
+  TERCEL_PART Strided transposed() const { return {data, column, row}; }
+};
+
+template <class T>
+struct RealOf {
+  using Type = T;
+};
+template <class T>
+struct RealOf<std::complex<T>> {
+  using Type = T;
+};
+
+// c += factor a b, of m rows, n columns and k terms; c's elements are beside each other in a
+// column.
+template <class T>
+struct Product {
+  int64_t m = 0, n = 0, k = 0;
+  Strided<const T> a, b;
+  bool conjugate_a = false, conjugate_b = false;
+  typename RealOf<T>::Type factor = 1;
+  Strided<T> c;
+  bool lower = false;       // nothing above c's diagonal is touched
+  void* scratch = nullptr;  // 64-byte aligned: scratchElements()
+};
+
+// What the panels of a product need, in real numbers.
+constexpr int64_t kTerms = 256, kProductRows = 192, kProductColumns = 512, kLargestTile = 64;
+constexpr int64_t scratchElements(int64_t m, int64_t n, int64_t k, int64_t parts) {
+  const auto least = [](int64_t x, int64_t most) { return x < most ? x : most; };
+  return least(k, kTerms) * parts *
+         (least(m, kProductRows) + least(n, kProductColumns) + 2 * kLargestTile);
+}
+
+// y += factor a x or y += factor a^H x; a is column-major with m rows and n columns.
+template <class T>
+struct VectorProduct {
+  int64_t m = 0, n = 0;
+  const T* a = nullptr;
+  int64_t column = 0;
+  const T* x = nullptr;
+  T* y = nullptr;
+  typename RealOf<T>::Type factor = 1;
+};
+
+// l x = b for a lower triangle (upper: backwards) of at most kTriangle rows; x replaces b.
+constexpr int64_t kTriangle = 32;
+template <class T>
+struct Solution {
+  int64_t rows = 0, columns = 0;
+  Strided<const T> l;
+  bool conjugate = false, unit = false, upper = false;
+  Strided<T> x;
+};
+
+#define TERCEL_DENSE_FUNCTIONS(X)                                    \
+  X(multiply, Product)                                               \
+  X(multiplyVector, VectorProduct) X(multiplyAdjoint, VectorProduct) \
+      X(multiplyHermitian, VectorProduct) X(solveTriangle, Solution)
+
+#define TERCEL_DENSE_INSTANCES(function, Job)                                   \
+  template void function<float>(const Job<float>&);                             \
+  template void function<double>(const Job<double>&);                           \
+  template void function<std::complex<float>>(const Job<std::complex<float>>&); \
+  template void function<std::complex<double>>(const Job<std::complex<double>>&);
+
+// Of this machine's best instruction set, and those of each.
+#define TERCEL_DENSE_FUNCTION(function, Job) \
+  template <class T>                         \
+  void function(const Job<T>& job);
+TERCEL_DENSE_FUNCTIONS(TERCEL_DENSE_FUNCTION)
+namespace baseline {
+TERCEL_DENSE_FUNCTIONS(TERCEL_DENSE_FUNCTION)
+}
+namespace avx2 {
+TERCEL_DENSE_FUNCTIONS(TERCEL_DENSE_FUNCTION)
+}
+namespace avx512 {
+TERCEL_DENSE_FUNCTIONS(TERCEL_DENSE_FUNCTION)
+}
+
+}  // namespace tercel::linalg::dense

@@ -1,0 +1,12 @@
+// The kernels of dense.h for one instruction set: dense_baseline.cc and its likes define
+// TERCEL_VECTOR_BYTES and TERCEL_ISA, and include this.
+#pragma once
+#include "runtime/linalg/dense_product.h"
+#include "runtime/linalg/dense_solution.h"
+#include "runtime/linalg/dense_vector_products.h"
+
+namespace tercel::linalg::dense::TERCEL_ISA {
+
+TERCEL_DENSE_FUNCTIONS(TERCEL_DENSE_INSTANCES)
+
+}  // namespace tercel::linalg::dense::TERCEL_ISA

@@ -1,0 +1,147 @@
+// What the kernels of dense.h share. Internal to each file that includes it, as
+// runtime/kernels/vectors.h is. Complex numbers are pairs of real ones.
+#pragma once
+#include "runtime/kernels/vectors.h"
+#include "runtime/linalg/dense.h"
+
+// Loops over what registers hold have constant bounds.
+#define TERCEL_UNROLL _Pragma("GCC unroll 16")
+
+namespace tercel::linalg::dense {
+namespace {
+
+using kernels::kLanes, kernels::Vector, kernels::VectorOf;
+
+template <class T>
+using Real = typename RealOf<T>::Type;
+template <class T>
+inline constexpr int kParts = sizeof(T) / sizeof(Real<T>);
+template <class T>
+const Real<T>* partsOf(const T* numbers) {
+  return reinterpret_cast<const Real<T>*>(numbers);
+}
+template <class T>
+Real<T>* partsOf(T* numbers) {
+  return reinterpret_cast<Real<T>*>(numbers);
+}
+
+// Lanes of an array: a whole vector; the lanes from `first` on, where those before are done; the
+// only few that there are.
+template <class R>
+struct Whole {
+  TERCEL_PART Vector<R> load(const R* from) const { return kernels::loadVector(from); }
+  TERCEL_PART void store(R* to, Vector<R> v) const { kernels::storeVector(to, v); }
+};
+template <class R>
+struct Last {
+  typename VectorOf<R>::Index is_left;
+  explicit Last(int64_t first) {
+    for (int l = 0; l < kLanes<R>; ++l) is_left[l] = l < first ? 0 : -1;
+  }
+  TERCEL_PART Vector<R> load(const R* from) const {
+    return is_left ? kernels::loadVector(from) : Vector<R>{};
+  }
+  TERCEL_PART void store(R* to, Vector<R> v) const {
+    kernels::storeVector(to, is_left ? v : kernels::loadVector(to));
+  }
+};
+template <class R>
+struct Few {
+  int64_t count;
+  TERCEL_PART Vector<R> load(const R* from) const {
+    R numbers[kLanes<R>] = {};
+#pragma GCC unroll 1
+    for (int64_t l = 0; l < count; ++l) numbers[l] = from[l];
+    return kernels::loadVector(numbers);
+  }
+  TERCEL_PART void store(R* to, Vector<R> v) const {
+    R numbers[kLanes<R>];
+    kernels::storeVector(numbers, v);
+#pragma GCC unroll 1
+    for (int64_t l = 0; l < count; ++l) to[l] = numbers[l];
+  }
+};
+
+// f(start, lanes) for all of [0, size).
+template <class R, class F>
+TERCEL_PART void forEachVector(int64_t size, F&& f) {
+  constexpr int64_t kL = kLanes<R>;
+  int64_t i = 0;
+  for (; i + kL <= size; i += kL) f(i, Whole<R>{});
+  if (i == size) return;
+  if (size > kL) {
+    f(size - kL, Last<R>(i - (size - kL)));
+  } else {
+    f(0, Few<R>{size});
+  }
+}
+
+template <class R>
+TERCEL_PART R sumOf(Vector<R> v) {
+  typename VectorOf<R>::Index index = {};
+  TERCEL_UNROLL
+  for (int distance = kLanes<R> / 2; distance > 0; distance /= 2) {
+    TERCEL_UNROLL
+    for (int l = 0; l < kLanes<R>; ++l) index[l] = l ^ distance;
+    v += __builtin_shuffle(v, index);
+  }
+  return v[0];
+}
+// b a d c ... of a b c d ...
+template <class R>
+TERCEL_PART Vector<R> partsSwapped(Vector<R> v) {
+  typename VectorOf<R>::Index index = {};
+  TERCEL_UNROLL
+  for (int l = 0; l < kLanes<R>; ++l) index[l] = l ^ 1;
+  return __builtin_shuffle(v, index);
+}
+// - + - + ...
+template <class R>
+TERCEL_PART Vector<R> signs() {
+  Vector<R> v = {};
+  TERCEL_UNROLL
+  for (int l = 0; l < kLanes<R>; ++l) v[l] = l % 2 ? R(1) : R(-1);
+  return v;
+}
+
+// A number that numbers of vectors are multiplied by.
+template <class T>
+struct Scalar {
+  Vector<T> by;
+  TERCEL_PART explicit Scalar(T x, T factor) : by(x * factor - Vector<T>{}) {}
+  TERCEL_PART Vector<T> times(Vector<T> v) const { return v * by; }
+};
+template <class R>
+struct Scalar<std::complex<R>> {
+  Vector<R> re, im;
+  TERCEL_PART explicit Scalar(const std::complex<R>& x, R factor) {
+    const R* parts = partsOf(&x);
+    re = parts[0] * factor - Vector<R>{};
+    im = parts[1] * factor * signs<R>();
+  }
+  TERCEL_PART Vector<R> times(Vector<R> v) const { return v * re + partsSwapped<R>(v) * im; }
+};
+
+// A sum of products conj(a) x.
+template <class T>
+struct Dot {
+  Vector<T> sum = {};
+  TERCEL_PART void add(Vector<T> a, Vector<T> x) { sum += a * x; }
+  TERCEL_PART void addTo(T* y, T factor) const { *y += sumOf<T>(sum) * factor; }
+};
+template <class R>
+struct Dot<std::complex<R>> {
+  Vector<R> same = {}, crossed = {};
+  TERCEL_PART void add(Vector<R> a, Vector<R> x) {
+    same += a * x;
+    crossed += a * partsSwapped<R>(x);
+  }
+  TERCEL_PART void addTo(std::complex<R>* y, R factor) const {
+    R* parts = partsOf(y);
+    parts[0] += sumOf<R>(same) * factor;
+    parts[1] -= sumOf<R>(crossed * signs<R>()) * factor;
+  }
+};
+
+}  // namespace
+}  // namespace tercel::linalg::dense

@@ -1,0 +1,22 @@
+// Which instructions dense matrices use on x86-64.
+#include "runtime/kernels/isa.h"
+#include "runtime/linalg/dense.h"
+
+namespace tercel::linalg::dense {
+
+#define TERCEL_DISPATCH(function, Job)     \
+  template <class T>                       \
+  void function(const Job<T>& job) {       \
+    switch (kernels::isaOfThisMachine()) { \
+      case kernels::Isa::baseline:         \
+        return baseline::function<T>(job); \
+      case kernels::Isa::avx2:             \
+        return avx2::function<T>(job);     \
+      case kernels::Isa::avx512:           \
+        return avx512::function<T>(job);   \
+    }                                      \
+  }                                        \
+  TERCEL_DENSE_INSTANCES(function, Job)
+TERCEL_DENSE_FUNCTIONS(TERCEL_DISPATCH)
+
+}  // namespace tercel::linalg::dense
