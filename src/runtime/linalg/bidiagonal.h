@@ -6,42 +6,16 @@
 #include <limits>
 #include <utility>
 
-#include "runtime/linalg/eigen.h"
+#include "runtime/linalg/rotations.h"
 
 namespace tercel::linalg {
 
-template <class R>
-struct Rotation {
-  R c = 1, s = 0, size = 0;
-  // c f + s g = size, c g - s f = 0. Beside elements of the order of 1, tiny ones are 0.
-  Rotation(R f, R g) {
-    const R both = std::hypot(f, g);
-    if (both < kExact<R>) return;
-    size = both;
-    c = f / size;
-    s = g / size;
-  }
-};
-
-// (x, y) = (c x + s y, c y - s x) for columns; a matrix without columns is left out.
-template <class T>
-void rotate(MatrixX<T>& a, Index x, Index y, Real<T> c, Real<T> s) {
-  if (a.cols() == 0) return;
-  T* first = a.col(x).data();
-  T* second = a.col(y).data();
-  for (Index i = 0; i < a.rows(); ++i) {
-    const T old = first[i];
-    first[i] = c * old + s * second[i];
-    second[i] = c * second[i] - s * old;
-  }
-}
-
-// The matrix has the diagonal d and e above it, of the order of 1; u and v have its columns.
+// The matrix has the diagonal d and e above it, of the order of 1.
 template <class T>
 class Bidiagonal {
  public:
   using R = Real<T>;
-  Bidiagonal(VectorX<R>& d, VectorX<R>& e, MatrixX<T>& u, MatrixX<T>& v)
+  Bidiagonal(VectorX<R>& d, VectorX<R>& e, ColumnRotations<T>& u, ColumnRotations<T>& v)
       : d_(d), e_(e), u_(u), v_(v) {}
 
   // False where it does not converge.
@@ -96,7 +70,7 @@ class Bidiagonal {
     for (Index j = i + 1; j <= last && f != 0; ++j) {
       const Rotation<R> turn(d_[j], f);
       d_[j] = turn.size;
-      rotate(u_, j, i, turn.c, turn.s);
+      u_.turn(j, i, turn.c, turn.s);
       if (j == last) break;
       f = -turn.s * e_[j];
       e_[j] *= turn.c;
@@ -107,7 +81,7 @@ class Bidiagonal {
     for (Index j = last; j-- > first && f != 0;) {
       const Rotation<R> turn(d_[j], f);
       d_[j] = turn.size;
-      rotate(v_, j, last, turn.c, turn.s);
+      v_.turn(j, last, turn.c, turn.s);
       if (j == first) break;
       f = -turn.s * e_[j - 1];
       e_[j - 1] *= turn.c;
@@ -129,6 +103,8 @@ class Bidiagonal {
     const R start = d_[first] / scale, end = d_[last] / scale;
     R f = (start + end) * (start - end) + shift(last, scale);
     R g = start * (e_[first] / scale);
+    u_.begin(first);
+    v_.begin(first);
     for (Index j = first; j < last; ++j) {
       const Rotation<R> right(f, g);
       if (j > first) e_[j - 1] = right.size;
@@ -136,7 +112,7 @@ class Bidiagonal {
       e_[j] = right.c * e_[j] - right.s * d_[j];
       g = right.s * d_[j + 1];
       d_[j + 1] *= right.c;
-      rotate(v_, j, j + 1, right.c, right.s);
+      v_.add(right.c, right.s);
       const Rotation<R> left(f, g);
       d_[j] = left.size;
       f = left.c * e_[j] + left.s * d_[j + 1];
@@ -145,22 +121,25 @@ class Bidiagonal {
         g = left.s * e_[j + 1];
         e_[j + 1] *= left.c;
       }
-      rotate(u_, j, j + 1, left.c, left.s);
+      u_.add(left.c, left.s);
     }
     e_[last - 1] = f;
   }
 
   VectorX<R>& d_;
   VectorX<R>& e_;
-  MatrixX<T>& u_;
-  MatrixX<T>& v_;
+  ColumnRotations<T>& u_;
+  ColumnRotations<T>& v_;
 };
 
 // d becomes the singular values, falling; u and v, where they have columns, become u u' and v v'
 // for the matrix u' diag(d) v'^H. False where it does not converge.
 template <class T>
 bool diagonalize(VectorX<Real<T>>& d, VectorX<Real<T>>& e, MatrixX<T>& u, MatrixX<T>& v) {
-  if (!Bidiagonal<T>(d, e, u, v).run()) return false;
+  ColumnRotations<T> of_u(u), of_v(v);
+  if (!Bidiagonal<T>(d, e, of_u, of_v).run()) return false;
+  of_u.flush();
+  of_v.flush();
   for (Index i = 0; i < d.size(); ++i) {
     if (!std::signbit(d[i])) continue;
     d[i] = -d[i];

@@ -71,10 +71,27 @@ struct Solution {
   Strided<T> x;
 };
 
-#define TERCEL_DENSE_FUNCTIONS(X)                                    \
-  X(multiply, Product)                                               \
-  X(multiplyVector, VectorProduct) X(multiplyAdjoint, VectorProduct) \
-      X(multiplyHermitian, VectorProduct) X(solveTriangle, Solution)
+// Of real columns x, y beside each other: (c x + s y, c y - s x). A sweep turns those from `first`
+// on, one after the other, `count` times; `turns` has the c and s of all sweeps.
+constexpr int64_t kStripBytes = 256;
+template <class R>
+struct Rotations {
+  int64_t rows = 0, columns = 0;
+  R* matrix = nullptr;
+  int64_t column = 0;       // how far columns are apart
+  void* scratch = nullptr;  // 64-byte aligned: kStripBytes for each column
+  int64_t sweeps = 0;
+  const int64_t* first = nullptr;
+  const int64_t* count = nullptr;
+  const R* turns = nullptr;
+};
+
+#define TERCEL_DENSE_FUNCTIONS(X)  \
+  X(multiply, Product)             \
+  X(multiplyVector, VectorProduct) \
+  X(multiplyAdjoint, VectorProduct) X(multiplyHermitian, VectorProduct) X(solveTriangle, Solution)
+
+#define TERCEL_REAL_FUNCTIONS(X) X(rotate, Rotations)
 
 #define TERCEL_DENSE_INSTANCES(function, Job)                                   \
   template void function<float>(const Job<float>&);                             \
@@ -82,19 +99,23 @@ struct Solution {
   template void function<std::complex<float>>(const Job<std::complex<float>>&); \
   template void function<std::complex<double>>(const Job<std::complex<double>>&);
 
+#define TERCEL_REAL_INSTANCES(function, Job)        \
+  template void function<float>(const Job<float>&); \
+  template void function<double>(const Job<double>&);
+
 // Of this machine's best instruction set, and those of each.
 #define TERCEL_DENSE_FUNCTION(function, Job) \
   template <class T>                         \
   void function(const Job<T>& job);
+#define TERCEL_DENSE_FUNCTIONS_OF_ISA(isa)      \
+  namespace isa {                               \
+  TERCEL_DENSE_FUNCTIONS(TERCEL_DENSE_FUNCTION) \
+  TERCEL_REAL_FUNCTIONS(TERCEL_DENSE_FUNCTION)  \
+  }
 TERCEL_DENSE_FUNCTIONS(TERCEL_DENSE_FUNCTION)
-namespace baseline {
-TERCEL_DENSE_FUNCTIONS(TERCEL_DENSE_FUNCTION)
-}
-namespace avx2 {
-TERCEL_DENSE_FUNCTIONS(TERCEL_DENSE_FUNCTION)
-}
-namespace avx512 {
-TERCEL_DENSE_FUNCTIONS(TERCEL_DENSE_FUNCTION)
-}
+TERCEL_REAL_FUNCTIONS(TERCEL_DENSE_FUNCTION)
+TERCEL_DENSE_FUNCTIONS_OF_ISA(baseline)
+TERCEL_DENSE_FUNCTIONS_OF_ISA(avx2)
+TERCEL_DENSE_FUNCTIONS_OF_ISA(avx512)
 
 }  // namespace tercel::linalg::dense

@@ -7,8 +7,10 @@ namespace tercel::linalg::dense {
   template <class T>                   \
   void function(const Job<T>& job) {   \
     baseline::function<T>(job);        \
-  }                                    \
-  TERCEL_DENSE_INSTANCES(function, Job)
+  }
 TERCEL_DENSE_FUNCTIONS(TERCEL_DISPATCH)
+TERCEL_REAL_FUNCTIONS(TERCEL_DISPATCH)
+TERCEL_DENSE_FUNCTIONS(TERCEL_DENSE_INSTANCES)
+TERCEL_REAL_FUNCTIONS(TERCEL_REAL_INSTANCES)
 
 }  // namespace tercel::linalg::dense

@@ -15,8 +15,10 @@ namespace tercel::linalg::dense {
       case kernels::Isa::avx512:           \
         return avx512::function<T>(job);   \
     }                                      \
-  }                                        \
-  TERCEL_DENSE_INSTANCES(function, Job)
+  }
 TERCEL_DENSE_FUNCTIONS(TERCEL_DISPATCH)
+TERCEL_REAL_FUNCTIONS(TERCEL_DISPATCH)
+TERCEL_DENSE_FUNCTIONS(TERCEL_DENSE_INSTANCES)
+TERCEL_REAL_FUNCTIONS(TERCEL_REAL_INSTANCES)
 
 }  // namespace tercel::linalg::dense

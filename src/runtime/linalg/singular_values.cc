@@ -1,7 +1,7 @@
 // Singular values: a matrix is made bidiagonal by reflectors, and that diagonal by rotations.
 #include "runtime/linalg/arguments.h"
 #include "runtime/linalg/bidiagonal.h"
-#include "runtime/linalg/reflectors.h"
+#include "runtime/linalg/reflector_block.h"
 
 namespace tercel::linalg {
 namespace {
@@ -13,6 +13,83 @@ struct Svd {
   bool converged = false;
 };
 
+// What a panel's reflectors change in the rows and columns from its first on: a -= left right^H.
+// Those of columns are v in left and what it is multiplied by in right, those of rows the reverse.
+template <class T>
+struct Panel {
+  MatrixX<T> left, right;
+  VectorX<T> product;
+  Index terms = 0;
+
+  Panel(Index rows, Index cols, Index most)
+      : left(MatrixX<T>::Zero(rows, 2 * most)),
+        right(MatrixX<T>::Zero(cols, 2 * most)),
+        product(2 * most) {}
+
+  // x -= to from^H y, of the last rows of both
+  void apply(const MatrixX<T>& to, const MatrixX<T>& from, const VectorX<T>& y, VectorX<T>& x) {
+    product.head(terms).setZero();
+    addAdjointProduct<T>(from.bottomLeftCorner(y.size(), terms), y.data(), 1, product.data());
+    addProduct<T>(to.bottomLeftCorner(x.size(), terms), product.data(), -1, x.data());
+  }
+  // x -= to from(row)^H, of the last rows of `to`
+  void applyRow(const MatrixX<T>& to, const MatrixX<T>& from, Index row, VectorX<T>& x) {
+    for (Index i = 0; i < terms; ++i) product[i] = Eigen::numext::conj(from(row, i));
+    addProduct<T>(to.bottomLeftCorner(x.size(), terms), product.data(), -1, x.data());
+  }
+  void append(const VectorX<T>& of_left, const VectorX<T>& of_right) {
+    left.col(terms).tail(of_left.size()) = of_left;
+    right.col(terms++).tail(of_right.size()) = of_right;
+  }
+};
+
+// The reflector of x: v, with 1 first, replaces it, and beta what it was.
+template <class T>
+T takeReflector(VectorX<T>& x, Real<T>& beta) {
+  const T tau = makeReflector<T>(x);
+  beta = Eigen::numext::real(x[0]);
+  x[0] = T(1);
+  return tau;
+}
+
+// a = Q b P^H with an upper bidiagonal b: its diagonals, and the reflectors of Q in a's columns, of
+// P in those of `rows`.
+template <class T>
+void bidiagonalize(MatrixRef<T> a, VectorX<Real<T>>& d, VectorX<Real<T>>& e, VectorX<T>& left,
+                   VectorX<T>& right, MatrixX<T>& rows) {
+  const Index m = a.rows(), n = a.cols();
+  VectorX<T> v, y, u, x;
+  for (Index first = 0; first < n; first += kPanel) {
+    const Index end = std::min(first + kPanel, n);
+    Panel<T> panel(m - first, n - first, end - first);
+    for (Index j = first; j < end; ++j) {
+      const Index rest = n - j - 1, below = m - j - 1;
+      v = a.col(j).tail(below + 1);
+      panel.applyRow(panel.left, panel.right, j - first, v);
+      left[j] = takeReflector<T>(v, d[j]);
+      a.col(j).tail(below + 1) = v;
+      if (rest == 0) return;
+      y = VectorX<T>::Zero(rest);
+      addAdjointProduct<T>(a.block(j, j + 1, below + 1, rest), v.data(), 1, y.data());
+      panel.apply(panel.right, panel.left, v, y);
+      y *= left[j];
+      panel.append(v, y);
+      u = a.row(j).tail(rest).adjoint();
+      panel.applyRow(panel.right, panel.left, j - first, u);
+      right[j] = takeReflector<T>(u, e[j]);
+      rows.col(j).tail(rest) = u;
+      x = VectorX<T>::Zero(below);
+      addProduct<T>(a.bottomRightCorner(below, rest), u.data(), 1, x.data());
+      panel.apply(panel.left, panel.right, u, x);
+      x *= right[j];
+      panel.append(x, u);
+    }
+    addProduct<T>(operand<T>(panel.left.bottomRows(m - end)),
+                  operand<T>(panel.right.bottomRows(n - end)).adjoint(), -1,
+                  a.bottomRightCorner(m - end, n - end));
+  }
+}
+
 // Of a matrix of no more columns than rows: a = u diag(values) v^H, where u has `columns` columns;
 // 0: neither u nor v.
 template <class T>
@@ -22,26 +99,14 @@ Svd<T> decompose(MatrixX<T> a, Index columns) {
   if (scale > 0) a = a / scale;
   Svd<T> svd;
   VectorX<Real<T>> d(n), e(n - 1);
-  VectorX<T> left(n), right(n - 1), row;
-  MatrixX<T> rows(n - 1, n - 1);  // the reflectors from the right, which rows of a have been
-  for (Index j = 0; j < n; ++j) {
-    left[j] = makeReflector<T>(a.col(j).tail(m - j));
-    d[j] = Eigen::numext::real(a(j, j));
-    const T factor = Eigen::numext::conj(left[j]);
-    for (Index c = j + 1; c < n; ++c) reflect(a.col(j).tail(m - j), factor, a.col(c).tail(m - j));
-    if (j + 1 == n) break;
-    const Index rest = n - j - 1;
-    row = a.row(j).tail(rest).adjoint();
-    right[j] = makeReflector<T>(row);
-    e[j] = Eigen::numext::real(row[0]);
-    rows.col(j).tail(rest) = row;
-    if (j + 1 < m) reflectRows<T>(row, right[j], a.bottomRightCorner(m - j - 1, rest));
-  }
+  VectorX<T> left(n), right(n - 1);
+  MatrixX<T> rows(n - 1, n - 1);
+  bidiagonalize<T>(a, d, e, left, right, rows);
   if (columns > 0) {
     svd.u.setIdentity(m, columns);
-    applyReflectors<T>(a, left, false, true, svd.u);
+    applyBlocks<T>(a, left, false, true, svd.u);
     svd.v.setIdentity(n, n);
-    applyReflectors<T>(rows, right, false, true, svd.v.bottomRightCorner(n - 1, n - 1));
+    applyBlocks<T>(rows, right, false, true, svd.v.bottomRightCorner(n - 1, n - 1));
   }
   svd.converged = diagonalize<T>(d, e, svd.u, svd.v);
   svd.values = d * scale;

@@ -1,8 +1,7 @@
 // Eigenvalues of Hermitian matrices, and the tridiagonal matrices that they are found from.
 #include "runtime/linalg/arguments.h"
-#include "runtime/linalg/reflectors.h"
-
-#include <Eigen/Eigenvalues>
+#include "runtime/linalg/reflector_block.h"
+#include "runtime/linalg/symmetric_tridiagonal.h"
 
 namespace tercel::linalg {
 namespace {
@@ -10,50 +9,72 @@ namespace {
 template <class T>
 using RealVectorRef = Eigen::Ref<VectorX<Real<T>>>;
 
-// result = a v, from a's lower triangle.
+// What a panel's reflectors change in the rows from its first on: a -= left right^H, where left has
+// v(0) w(0) v(1) w(1) ... and right w(0) v(0) w(1) v(1) ...
 template <class T>
-void multiplyHermitian(const MatrixRef<T>& a, const VectorX<T>& v, VectorX<T>& result) {
-  const Index n = v.size();
-  result.setZero(n);
-  for (Index j = 0; j < n; ++j) {
-    const auto below = a.col(j).tail(n - j - 1);
-    result[j] += Eigen::numext::real(a(j, j)) * v[j] + below.dot(v.tail(n - j - 1));
-    result.tail(n - j - 1) += below * v[j];
+struct Panel {
+  MatrixX<T> left, right;
+  VectorX<T> product;
+  Index pairs = 0;
+
+  Panel(Index rows, Index most)
+      : left(MatrixX<T>::Zero(rows, 2 * most)), right(left), product(2 * most) {}
+
+  // x -= left right^H y, of the rows from `row` on.
+  void apply(Index row, const T* y, T* x) {
+    const Index rows = left.rows() - row;
+    product.head(2 * pairs).setZero();
+    addAdjointProduct<T>(right.block(row, 0, rows, 2 * pairs), y, 1, product.data());
+    addProduct<T>(left.block(row, 0, rows, 2 * pairs), product.data(), -1, x);
   }
-}
+  void applyToColumn(Index row, T* x) {
+    for (Index i = 0; i < 2 * pairs; ++i) product[i] = Eigen::numext::conj(right(row, i));
+    addProduct<T>(left.block(row, 0, left.rows() - row, 2 * pairs), product.data(), -1, x);
+  }
+  void append(const VectorX<T>& v, const VectorX<T>& w) {
+    left.col(2 * pairs).tail(v.size()) = right.col(2 * pairs + 1).tail(v.size()) = v;
+    left.col(2 * pairs + 1).tail(v.size()) = right.col(2 * pairs).tail(v.size()) = w;
+    ++pairs;
+  }
+};
 
 // a = Q t Q^H, by a's lower triangle: t's diagonals, and Q as reflectors on the rows from 1 on, as
-// LAPACK's hetd2 with uplo = L.
+// LAPACK's hetrd with uplo = L.
 template <class T>
 void tridiagonalize(MatrixRef<T> a, RealVectorRef<T> d, RealVectorRef<T> e,
                     Eigen::Ref<VectorX<T>> taus) {
   const Index n = a.rows();
   VectorX<T> v, w;
-  for (Index k = 0; k + 1 < n; ++k) {
-    const Index rest = n - k - 1;
-    const T tau = taus[k] = makeReflector<T>(a.col(k).tail(rest));
-    e[k] = Eigen::numext::real(a(k + 1, k));
-    if (tau == T(0)) continue;
-    v = a.col(k).tail(rest);
-    v[0] = T(1);
-    MatrixRef<T> corner = a.bottomRightCorner(rest, rest);
-    multiplyHermitian<T>(corner, v, w);
-    w *= tau;
-    w += v * (T(-0.5) * tau * w.dot(v));
-    for (Index j = 0; j < rest; ++j) {
-      corner.col(j).tail(rest - j) -= v.tail(rest - j) * Eigen::numext::conj(w[j]) +
-                                      w.tail(rest - j) * Eigen::numext::conj(v[j]);
+  for (Index first = 0; first < n; first += kPanel) {
+    const Index end = std::min(first + kPanel, n);
+    Panel<T> panel(n - first, end - first);
+    for (Index k = first; k < end; ++k) {
+      panel.applyToColumn(k - first, &a(k, k));
+      d[k] = Eigen::numext::real(a(k, k));
+      a(k, k) = d[k];
+      if (k + 1 == n) return;
+      const Index rest = n - k - 1;
+      const T tau = taus[k] = makeReflector<T>(a.col(k).tail(rest));
+      e[k] = Eigen::numext::real(a(k + 1, k));
+      v = a.col(k).tail(rest);
+      v[0] = T(1);
+      w = VectorX<T>::Zero(rest);
+      addHermitianProduct<T>(a.bottomRightCorner(rest, rest), v.data(), 1, w.data());
+      panel.apply(k + 1 - first, v.data(), w.data());
+      w *= tau;
+      w += v * (T(-0.5) * tau * w.dot(v));
+      panel.append(v, w);
     }
-  }
-  for (Index i = 0; i < n; ++i) {
-    d[i] = Eigen::numext::real(a(i, i));
-    a(i, i) = d[i];
+    const Index rest = n - end;
+    addProduct<T>(operand<T>(panel.left.bottomRows(rest)),
+                  operand<T>(panel.right.bottomRows(rest)).adjoint(), -1,
+                  a.bottomRightCorner(rest, rest), Part::lower);
   }
 }
 
 // Eigenvectors in a where asked for; false where it does not converge.
 template <class T>
-bool diagonalize(MatrixX<T>& a, bool has_vectors, RealVectorRef<T> values) {
+bool findEigenvalues(MatrixX<T>& a, bool has_vectors, RealVectorRef<T> values) {
   const Index n = a.rows();
   a.template triangularView<Eigen::StrictlyUpper>().setZero();
   if (!a.allFinite()) return false;
@@ -65,14 +86,13 @@ bool diagonalize(MatrixX<T>& a, bool has_vectors, RealVectorRef<T> values) {
   MatrixX<T> vectors;
   if (has_vectors) {
     vectors.setIdentity(n, n);
-    applyReflectors<T>(a.bottomLeftCorner(n - 1, n - 1), taus, false, true,
+    applyBlocks<T>(a.bottomLeftCorner(n - 1, n - 1), taus, false, true,
                        vectors.bottomRightCorner(n - 1, n - 1));
   }
-  const auto outcome =
-      Eigen::internal::computeFromTridiagonal_impl(d, e, 30, has_vectors, vectors);
+  const bool converged = diagonalize<T>(d, e, vectors);
   values = d * scale;
   if (has_vectors) a = vectors;
-  return outcome == Eigen::Success;
+  return converged;
 }
 
 }  // namespace
@@ -92,7 +112,7 @@ Status syevd(const Call& call) {
     info.number(b) = 0;
     if (n == 0) return;
     MatrixX<T> a = lower ? MatrixX<T>(in[b]) : MatrixX<T>(in[b].adjoint());
-    if (!diagonalize<T>(a, has_vectors, values.vector(b))) info.number(b) = 1;
+    if (!findEigenvalues<T>(a, has_vectors, values.vector(b))) info.number(b) = 1;
     out[b] = a;
   });
 }

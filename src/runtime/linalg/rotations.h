@@ -1,0 +1,84 @@
+// Rotations of two numbers or columns; those of a matrix's columns are kept until there are enough
+// to be done at once.
+#pragma once
+#include "runtime/linalg/dense.h"
+#include "runtime/linalg/eigen.h"
+
+namespace tercel::linalg {
+
+template <class R>
+struct Rotation {
+  R c = 1, s = 0, size = 0;
+  // c f + s g = size, c g - s f = 0. Beside elements of the order of 1, tiny ones are 0.
+  Rotation(R f, R g) {
+    const R both = lengthOf(f, g);
+    if (both < kExact<R>) return;
+    size = both;
+    c = f / size;
+    s = g / size;
+  }
+
+ private:
+  static R lengthOf(R f, R g) {
+    const R squares = f * f + g * g;
+    return squares > kExact<R> && squares < 1 / kExact<R> ? std::sqrt(squares) : std::hypot(f, g);
+  }
+};
+
+template <class T>
+class ColumnRotations {
+ public:
+  using R = Real<T>;
+  // A matrix without columns is left out.
+  explicit ColumnRotations(MatrixX<T>& matrix)
+      : matrix_(matrix), turns_(2 * kMostSweeps * matrix.cols()) {}
+
+  // The next rotations turn columns `first` and `first` + 1, and so on, one after the other.
+  void begin(Index first) {
+    if (matrix_.cols() == 0) return;
+    if (sweeps_ == kMostSweeps) flush();
+    first_[sweeps_] = first;
+    count_[sweeps_++] = 0;
+  }
+  // (x, y) = (c x + s y, c y - s x)
+  void add(R c, R s) {
+    if (matrix_.cols() == 0) return;
+    turns_[2 * used_] = c;
+    turns_[2 * used_++ + 1] = s;
+    ++count_[sweeps_ - 1];
+  }
+  // At once, of any two columns.
+  void turn(Index x, Index y, R c, R s) {
+    if (matrix_.cols() == 0) return;
+    flush();
+    const VectorX<T> old = matrix_.col(x);
+    matrix_.col(x) = old * c + matrix_.col(y) * s;
+    matrix_.col(y) = matrix_.col(y) * c - old * s;
+  }
+  // Nothing has happened to the matrix before.
+  void flush() {
+    constexpr Index kParts = kIsComplex<T> ? 2 : 1;
+    if (sweeps_ == 0) return;
+    kernels::KeptMemory<std::byte> scratch;
+    dense::rotate<R>({.rows = matrix_.rows() * kParts,
+                      .columns = matrix_.cols(),
+                      .matrix = reinterpret_cast<R*>(matrix_.data()),
+                      .column = matrix_.outerStride() * kParts,
+                      .scratch = scratch.take(matrix_.cols() * dense::kStripBytes),
+                      .sweeps = sweeps_,
+                      .first = first_.data(),
+                      .count = count_.data(),
+                      .turns = turns_.data()});
+    sweeps_ = used_ = 0;
+  }
+
+ private:
+  static constexpr Index kMostSweeps = 32;
+
+  MatrixX<T>& matrix_;
+  VectorX<R> turns_;
+  std::array<int64_t, kMostSweeps> first_, count_;
+  Index sweeps_ = 0, used_ = 0;
+};
+
+}  // namespace tercel::linalg

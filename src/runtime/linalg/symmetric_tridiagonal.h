@@ -1,0 +1,94 @@
+// Eigenvalues of symmetric tridiagonal matrices, by the QR iteration with implicit shifts of
+// Wilkinson, 1968.
+#pragma once
+#include "runtime/linalg/rotations.h"
+
+namespace tercel::linalg {
+
+// The matrix has the diagonal d and e beside it, of the order of 1; its eigenvalues replace d.
+template <class T>
+class SymmetricTridiagonal {
+ public:
+  using R = Real<T>;
+  SymmetricTridiagonal(VectorX<R>& d, VectorX<R>& e, ColumnRotations<T>& vectors)
+      : d_(d), e_(e), vectors_(vectors) {}
+
+  // False where it does not converge.
+  bool run() {
+    constexpr Index kMaxSteps = 30;  // for each eigenvalue; two are usual
+    Index steps = kMaxSteps * d_.size();
+    for (Index last = d_.size() - 1; last > 0;) {
+      const Index first = startOf(last);
+      if (first == last) {
+        --last;
+      } else {
+        if (steps-- == 0) return false;
+        step(first, last);
+      }
+    }
+    return true;
+  }
+
+ private:
+  // Of the block that ends at `last`: in it no element of e is negligible.
+  Index startOf(Index last) {
+    constexpr R epsilon = std::numeric_limits<R>::epsilon();
+    for (Index i = last; i-- > 0;) {
+      const R size = std::abs(e_[i]), beside = std::abs(d_[i]) + std::abs(d_[i + 1]);
+      if (size >= kExact<R> && size / epsilon * (size / epsilon) > beside) continue;
+      e_[i] = 0;
+      return i + 1;
+    }
+    return 0;
+  }
+
+  // The eigenvalue of the last two rows that is nearer to the last element.
+  R shift(Index last) const {
+    const R half = (d_[last - 1] - d_[last]) / 2, beside = e_[last - 1];
+    const R size = std::hypot(half, beside);
+    return d_[last] - beside / ((half + std::copysign(size, half)) / beside);
+  }
+
+  void step(Index first, Index last) {
+    R f = d_[first] - shift(last), g = e_[first];
+    vectors_.begin(first);
+    for (Index k = first; k < last; ++k) {
+      const Rotation<R> turn(f, g);
+      const R c = turn.c, s = turn.s;
+      if (k > first) e_[k - 1] = turn.size;
+      const R above = c * d_[k] + s * e_[k], across = c * e_[k] + s * d_[k + 1];
+      const R below = c * e_[k] - s * d_[k], end = c * d_[k + 1] - s * e_[k];
+      d_[k] = c * above + s * across;
+      d_[k + 1] = c * end - s * below;
+      f = e_[k] = c * across - s * above;
+      if (k + 1 < last) {
+        g = s * e_[k + 1];
+        e_[k + 1] *= c;
+      }
+      vectors_.add(c, s);
+    }
+  }
+
+  VectorX<R>& d_;
+  VectorX<R>& e_;
+  ColumnRotations<T>& vectors_;
+};
+
+// d becomes the eigenvalues, rising; vectors, where it has columns, its product with the matrix's.
+// False where it does not converge.
+template <class T>
+bool diagonalize(VectorX<Real<T>>& d, VectorX<Real<T>>& e, MatrixX<T>& vectors) {
+  ColumnRotations<T> rotations(vectors);
+  if (!SymmetricTridiagonal<T>(d, e, rotations).run()) return false;
+  rotations.flush();
+  for (Index i = 0; i < d.size(); ++i) {
+    Index at;
+    d.tail(d.size() - i).minCoeff(&at);
+    if (at == 0) continue;
+    std::swap(d[i], d[i + at]);
+    if (vectors.cols() > 0) vectors.col(i).swap(vectors.col(i + at));
+  }
+  return true;
+}
+
+}  // namespace tercel::linalg
