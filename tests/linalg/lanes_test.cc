@@ -14,10 +14,11 @@ namespace {
 
 template <class T>
 struct Arrays {
-  std::vector<T> a, given, taus;
+  std::vector<T> a, given, taus, u, vh;
+  std::vector<decltype(std::abs(T()))> values;
   std::vector<int32_t> pivots, info;
 
-  explicit Arrays(size_t size) : a(size), given(size), taus(size), pivots(size, 7), info(size, 7) {
+  explicit Arrays(size_t size) : a(size), given(size), taus(size), u(size), vh(size), values(size), pivots(size, 7), info(size, 7) {
     std::mt19937 bits(5);
     std::normal_distribution<double> normal;
     for (auto* values : {&a, &given})
@@ -40,13 +41,17 @@ Arrays<T> run(void (*function)(const lanes::Job<T>&)) {
   for (int64_t b = 0; b < kCount; ++b)
     for (int64_t i = 0; i < kSide; ++i) {
       const auto at = static_cast<size_t>((b * kSide + i) * kSide + i);
-      arrays.a[at] = arrays.given[at] = T(4 * kSide);
+      arrays.a[at] = arrays.given[at] = T(4 * kSide * (i + 1));
     }
-  alignas(64) static std::byte scratch[2 * (kSide + 1) * kSide * 2 * 64];
+  alignas(64) static std::byte scratch[(3 * kSide + 2) * kSide * 2 * 64];
   lanes::Job<T> job{.a = arrays.a.data(),
                     .given = arrays.given.data(),
                     .taus = arrays.taus.data(),
                     .pivots = arrays.pivots.data(),
+                    .values = arrays.values.data(),
+                    .u = arrays.u.data(),
+                    .vh = arrays.vh.data(),
+                    .has_vectors = true,
                     .info = arrays.info.data(),
                     .m = kSide,
                     .n = kSide,
@@ -67,6 +72,10 @@ class Lanes : public testing::Test {
     for (size_t i = 0; i < wanted.a.size(); ++i) {
       EXPECT_NEAR(std::abs(got.a[i] - wanted.a[i]), 0, tolerance * (1 + std::abs(wanted.a[i])));
       EXPECT_NEAR(std::abs(got.taus[i] - wanted.taus[i]), 0, tolerance);
+      // A singular vector times any number of size 1 is one.
+      EXPECT_NEAR(std::abs(got.u[i]), std::abs(wanted.u[i]), tolerance);
+      EXPECT_NEAR(std::abs(got.vh[i]), std::abs(wanted.vh[i]), tolerance);
+      EXPECT_NEAR(got.values[i], wanted.values[i], tolerance * (1 + wanted.values[i]));
     }
     EXPECT_EQ(got.pivots, wanted.pivots);
     EXPECT_EQ(got.info, wanted.info);

@@ -181,7 +181,7 @@ def test_what_is_not_finite_is_nan(x64, dtype):
 
 def rows_of(table):
     """Names in LAPACK, without the letter of their type."""
-    rows = re.findall(r"^LINALG(?:_IN_LANES)?\((.*)\)", table.read_text(), re.MULTILINE)
+    rows = re.findall(r"^LINALG(?:_IN_LANES|_BY_ROTATIONS)?\((.*)\)", table.read_text(), re.MULTILINE)
     return {name for row in rows for name in row.split(", ")[1:]}
 
 
@@ -232,10 +232,11 @@ def test_batches_of_small_matrices(rng, x64, dtype, n):
         rows = jnp.conj(jnp.swapaxes(b, -1, -2))
         right = jax.lax.linalg.triangular_solve(a, rows, lower=True, transpose_a=True)
         return (jnp.linalg.solve(a, b), jnp.linalg.inv(a), jnp.linalg.slogdet(a)[1], q, r, right,
-                jnp.linalg.cholesky(positive))
+                jnp.linalg.cholesky(positive), *jnp.linalg.eigh(positive),
+                *jnp.linalg.svd(a, full_matrices=False))
 
     for got in (run(results, a, b, positive), jax.jit(results)(a, b, positive)):
-        x, inverse, size, q, r, right, root = map(np.asarray, got)
+        x, inverse, size, q, r, right, root, values, vectors, u, s, vh = map(np.asarray, got)
         near(a @ x, b, dtype, n)
         near(a @ inverse, np.broadcast_to(np.eye(n, dtype=dtype), a.shape), dtype, n)
         near(size, np.linalg.slogdet(a)[1], size.dtype, n)
@@ -245,3 +246,7 @@ def test_batches_of_small_matrices(rng, x64, dtype, n):
         assert np.isnan(root[5][np.tril_indices(n)]).all()
         good = np.arange(37) != 5
         near((root @ adjoint(root))[good], positive[good], dtype, 8 * n * n)
+        near(values, np.linalg.eigvalsh(positive), values.dtype, 8 * n * n)
+        near(vectors * values[:, None] @ adjoint(vectors), positive, dtype, 8 * n * n)
+        near(s, np.linalg.svd(a)[1], s.dtype, n)
+        near(u * s[:, None] @ vh, a, dtype, n * n)

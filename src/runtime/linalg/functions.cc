@@ -10,19 +10,21 @@ namespace {
 struct Row {
   std::string_view target;
   Function function;
-  bool in_lanes = false;
+  int64_t (*largest_side)() = nullptr;  // in lanes; null: none is done so
 };
 
-#define ROWS(function, real_name, complex_name, in_lanes)                     \
-  {"lapack_s" #real_name "_ffi", function<float>, in_lanes},                  \
-  {"lapack_d" #real_name "_ffi", function<double>, in_lanes},                 \
-  {"lapack_c" #complex_name "_ffi", function<std::complex<float>>, in_lanes}, \
-  {"lapack_z" #complex_name "_ffi", function<std::complex<double>>, in_lanes},
+#define ROWS(function, real_name, complex_name, side)                     \
+  {"lapack_s" #real_name "_ffi", function<float>, side},                  \
+  {"lapack_d" #real_name "_ffi", function<double>, side},                 \
+  {"lapack_c" #complex_name "_ffi", function<std::complex<float>>, side}, \
+  {"lapack_z" #complex_name "_ffi", function<std::complex<double>>, side},
 
 constexpr Row kTable[] = {
-#define LINALG(function, real_name, complex_name) ROWS(function, real_name, complex_name, false)
+#define LINALG(function, real_name, complex_name) ROWS(function, real_name, complex_name, nullptr)
 #define LINALG_IN_LANES(function, real_name, complex_name) \
-  ROWS(function, real_name, complex_name, true)
+  ROWS(function, real_name, complex_name, largestSide)
+#define LINALG_BY_ROTATIONS(function, real_name, complex_name) \
+  ROWS(function, real_name, complex_name, largestTurnedSide)
 #define LINALG_OF_ANY_TYPE(function, target) {#target, function},
 #include "runtime/linalg/functions.def"
 };
@@ -43,7 +45,7 @@ Function find(std::string_view target) {
 
 bool outrunsLapack(std::string_view target, const program::CallSignature& signature) {
   const Row* row = rowOf(target);
-  return row && row->in_lanes && isBatchOfSmall(signature);
+  return row && row->largest_side && isBatchOfSmall(signature, row->largest_side());
 }
 
 }  // namespace tercel::linalg

@@ -1,6 +1,7 @@
 // Factorisations and triangular systems of small matrices in lanes, with the results of LAPACK.
 // lanes_baseline.cc and its likes define TERCEL_VECTOR_BYTES and TERCEL_ISA, and include this.
 #pragma once
+#include "runtime/linalg/lane_jacobi.h"
 #include "runtime/linalg/lane_matrices.h"
 #include "runtime/linalg/lane_reflectors.h"
 
@@ -112,31 +113,18 @@ void geqrf(const Job<T>& job) {
   const int64_t m = job.m, n = job.n, steps = m < n ? m : n;
   N* scratch = take<T>(job, job.a, m * n, scratchOf(job));
   N* taus = scratch + m * n;
-  const View<N> a{scratch, 1, m};
-  for (int64_t j = 0; j < steps; ++j) {
-    taus[j] = makeReflector<T>(&a(j, j), m - j);
-    reflect(&a(j, j), conjugate(taus[j]), m - j, n - j - 1, from(a, j, j + 1));
-  }
+  makeTriangular<T>({scratch, 1, m}, m, n, taus);
   put(job, scratch, m * n, job.a);
   put(job, taus, steps, job.taus);
 }
 
-// From the last reflector on, each applied to the columns that it and later ones make.
 template <class T>
 void orgqr(const Job<T>& job) {
   using N = Number<T>;
   const int64_t m = job.m, n = job.n, k = job.k;
   N* scratch = take<T>(job, job.a, m * n, scratchOf(job));
-  N* taus = take(job, job.given, k, scratch + m * n);
-  const View<N> a{scratch, 1, m};
-  for (int64_t j = k; j < n; ++j)
-    for (int64_t i = 0; i < m; ++i) a(i, j) = asNumber(N{}, all(RealOf<T>(i == j)));
-  for (int64_t j = k - 1; j >= 0; --j) {
-    reflect(&a(j, j), taus[j], m - j, n - j - 1, from(a, j, j + 1));
-    for (int64_t i = j + 1; i < m; ++i) a(i, j) = N{} - taus[j] * a(i, j);
-    a(j, j) = asNumber(N{}, all(RealOf<T>(1))) - taus[j];
-    for (int64_t i = 0; i < j; ++i) a(i, j) = N{};
-  }
+  const N* taus = take(job, job.given, k, scratch + m * n);
+  makeOrthogonal<T>({scratch, 1, m}, m, n, k, taus);
   put(job, scratch, m * n, job.a);
 }
 

@@ -50,5 +50,27 @@ void reflect(const N* v, N tau, int64_t size, int64_t columns, View<N> c) {
   for (; j < columns; ++j) reflectColumns<1>(v, tau, size, from(c, 0, j));
 }
 
+// a becomes its QR factorisation, or from that Q, of n columns and k reflectors.
+template <class T>
+void makeTriangular(View<Number<T>> a, int64_t m, int64_t n, Number<T>* taus) {
+  for (int64_t j = 0; j < (m < n ? m : n); ++j) {
+    taus[j] = makeReflector<T>(&a(j, j), m - j);
+    reflect(&a(j, j), conjugate(taus[j]), m - j, n - j - 1, from(a, j, j + 1));
+  }
+}
+// From the last reflector on, each applied to the columns that it and later ones make.
+template <class T>
+void makeOrthogonal(View<Number<T>> a, int64_t m, int64_t n, int64_t k, const Number<T>* taus) {
+  using N = Number<T>;
+  for (int64_t j = k; j < n; ++j)
+    for (int64_t i = 0; i < m; ++i) a(i, j) = asNumber(N{}, all(RealOf<T>(i == j)));
+  for (int64_t j = k - 1; j >= 0; --j) {
+    reflect(&a(j, j), taus[j], m - j, n - j - 1, from(a, j, j + 1));
+    for (int64_t i = j + 1; i < m; ++i) a(i, j) = N{} - taus[j] * a(i, j);
+    a(j, j) = asNumber(N{}, all(RealOf<T>(1))) - taus[j];
+    for (int64_t i = 0; i < j; ++i) a(i, j) = N{};
+  }
+}
+
 }  // namespace
 }  // namespace tercel::linalg::lanes

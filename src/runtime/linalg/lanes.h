@@ -16,6 +16,9 @@ struct Job {
   const T* given = nullptr;  // trsm: the triangles; orgqr: taus
   T* taus = nullptr;         // geqrf's
   int32_t* pivots = nullptr;
+  void* values = nullptr;    // eigenvalues or singular values, of the real type
+  T *u = nullptr, *vh = nullptr;  // gesdd's, whose a stays; k columns or rows of the longer side
+  bool has_vectors = false;
   int32_t* info = nullptr;
   int64_t m = 0, n = 0, k = 0;
   Triangle triangle;
@@ -23,7 +26,7 @@ struct Job {
   void* scratch = nullptr;  // 64-byte aligned: scratchElements() for each lane
 };
 
-#define TERCEL_LANE_FUNCTIONS(X) X(potrf) X(getrf) X(trsm) X(geqrf) X(orgqr)
+#define TERCEL_LANE_FUNCTIONS(X) X(potrf) X(getrf) X(trsm) X(geqrf) X(orgqr) X(syevd) X(gesdd)
 
 #define TERCEL_LANE_INSTANCES(function)                                         \
   template void function<float>(const Job<float>&);                             \

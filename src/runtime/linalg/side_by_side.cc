@@ -3,12 +3,11 @@
 namespace tercel::linalg {
 namespace {
 
-constexpr int64_t kLargestSide = 32;  // rows and columns: scratch stays in the nearer caches
 constexpr int64_t kFewest = 4;
 
 }  // namespace
 
-bool isBatchOfSmall(const program::CallSignature& signature) {
+bool isBatchOfSmall(const program::CallSignature& signature, int64_t largest_side) {
   if (signature.operands.empty()) return false;
   const Dims& dims = signature.operands[0].shape.dims;
   if (dims.size() < 3 || elementCount(std::span(dims).first(dims.size() - 2)) < kFewest)
@@ -16,7 +15,7 @@ bool isBatchOfSmall(const program::CallSignature& signature) {
   return std::ranges::all_of(signature.operands, [&](const program::CallValue& value) {
     const Dims& sizes = value.shape.dims;
     return sizes.size() < dims.size() ||
-           (sizes.back() <= kLargestSide && sizes[sizes.size() - 2] <= kLargestSide);
+           (sizes.back() <= largest_side && sizes[sizes.size() - 2] <= largest_side);
   });
 }
 

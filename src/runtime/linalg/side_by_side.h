@@ -6,8 +6,15 @@
 
 namespace tercel::linalg {
 
+// Rows and columns of a matrix in lanes: so that scratch stays in the nearer caches; and where
+// rotations, which take more operations than other ways, are still faster.
+inline int64_t largestSide() { return 32; }
+inline int64_t largestTurnedSide() {
+  return kernels::vectorBytes(kernels::isaOfThisMachine()) / 2;
+}
+
 // Whether the call's matrices are as many and as small as lanes are for.
-bool isBatchOfSmall(const program::CallSignature& signature);
+bool isBatchOfSmall(const program::CallSignature& signature, int64_t largest_side = largestSide());
 
 // job.first and count, and memory for `numbers` of each matrix, for as many matrices at a time as
 // there are lanes. `cost` is one matrix's floating-point operations.

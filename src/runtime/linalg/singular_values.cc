@@ -1,7 +1,7 @@
 // Singular values: a matrix is made bidiagonal by reflectors, and that diagonal by rotations.
-#include "runtime/linalg/arguments.h"
 #include "runtime/linalg/bidiagonal.h"
 #include "runtime/linalg/reflector_block.h"
+#include "runtime/linalg/side_by_side.h"
 
 namespace tercel::linalg {
 namespace {
@@ -122,7 +122,7 @@ Status gesdd(const Call& call) {
   const char mode = arguments.letter("mode", "ASN");
   const Index columns = mode == 'A' ? m : k, vector_rows = mode == 'A' ? n : k;
   const Batch<const T> in = arguments.operand<T>(0, {m, n});
-  arguments.result<T>(0, {m, n});
+  const Batch<T> copy = arguments.result<T>(0, {m, n});
   const Batch<Real<T>> values = arguments.result<Real<T>>(1, {k});
   Batch<T> u, vh;
   if (mode != 'N') {
@@ -131,7 +131,23 @@ Status gesdd(const Call& call) {
   }
   const Batch<int32_t> info = arguments.result<int32_t>(4, {});
   TERCEL_TRY(arguments.status());
-  return forEachIn(call, arguments.batch(), 12.0 * m * n * k, [&](Index b) {
+  const double cost = 12.0 * m * n * k;
+  if (isBatchOfSmall(*call.signature, largestTurnedSide())) {
+    const Index side = std::max(m, n);
+    arguments.copy(0, 0);
+    const lanes::Job<T> job{.a = copy.data,
+                            .values = values.data,
+                            .u = u.data,
+                            .vh = vh.data,
+                            .has_vectors = mode != 'N',
+                            .info = info.data,
+                            .m = m,
+                            .n = n,
+                            .k = mode == 'A' ? side : k};
+    return forEachInLanes<T>(call, arguments.batch(), cost, 2 * side * side + k * k + 2 * k, job,
+                             lanes::gesdd<T>);
+  }
+  return forEachIn(call, arguments.batch(), cost, [&](Index b) {
     info.number(b) = 0;
     if (k == 0) {
       if (mode == 'N') return;

@@ -1,6 +1,6 @@
 // Eigenvalues of Hermitian matrices, and the tridiagonal matrices that they are found from.
-#include "runtime/linalg/arguments.h"
 #include "runtime/linalg/reflector_block.h"
+#include "runtime/linalg/side_by_side.h"
 #include "runtime/linalg/symmetric_tridiagonal.h"
 
 namespace tercel::linalg {
@@ -108,7 +108,19 @@ Status syevd(const Call& call) {
   const bool lower = arguments.letter("uplo", "LU") == 'L';
   const bool has_vectors = arguments.letter("mode", "NV") == 'V';
   TERCEL_TRY(arguments.status());
-  return forEachIn(call, arguments.batch(), 9.0 * n * n * n, [&](Index b) {
+  const double cost = 9.0 * n * n * n;
+  if (isBatchOfSmall(*call.signature, largestTurnedSide())) {
+    arguments.copy(0, 0);
+    const lanes::Job<T> job{.a = out.data,
+                            .values = values.data,
+                            .has_vectors = has_vectors,
+                            .info = info.data,
+                            .n = n,
+                            .triangle = {.lower = lower}};
+    return forEachInLanes<T>(call, arguments.batch(), cost, (2 * n + 1) * n, job,
+                             lanes::syevd<T>);
+  }
+  return forEachIn(call, arguments.batch(), cost, [&](Index b) {
     info.number(b) = 0;
     if (n == 0) return;
     MatrixX<T> a = lower ? MatrixX<T>(in[b]) : MatrixX<T>(in[b].adjoint());
