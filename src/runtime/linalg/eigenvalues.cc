@@ -1,5 +1,6 @@
 // Eigenvalues and eigenvectors of square matrices.
 #include "runtime/linalg/arguments.h"
+#include "runtime/linalg/products.h"
 #include "runtime/linalg/schur_form.h"
 
 namespace tercel::linalg {
@@ -75,17 +76,19 @@ class TriangularVectors {
  public:
   using C = std::complex<R>;
   explicit TriangularVectors(const ComplexMatrix<R>& t)
-      : t_(t), tiny_(kExact<R> * R(t.rows())) {}
+      : t_(t), tiny_(kExact<R> * R(t.rows())), largest_(t.cwiseAbs().colwise().maxCoeff()) {}
 
   // Elements 0 to k: t x = t(k, k) x.
   VectorX<C> right(Index k) const {
     VectorX<C> x(k + 1);
     x.head(k) = -t_.col(k).head(k);
     x[k] = C(1);
+    R most = 1 + largest_[k];  // no element is larger
     for (Index i = k; i-- > 0;) {
       divide(x, i, difference(i, k));
-      x.head(i) -= x[i] * t_.col(i).head(i);
-      shrink(x);
+      addProduct<C>(t_.block(0, i, i, 1), &x[i], -1, x.data());
+      most += std::abs(x[i]) * (1 + largest_[i]);
+      shrink(x, most);
     }
     return x;
   }
@@ -94,10 +97,12 @@ class TriangularVectors {
     const Index n = t_.rows();
     VectorX<C> y = VectorX<C>::Zero(n - k);
     y[0] = C(1);
+    R most = 1;
     for (Index i = k + 1; i < n; ++i) {
-      y[i - k] = -t_.col(i).segment(k, i - k).dot(y.head(i - k));
+      addAdjointProduct<C>(t_.block(k, i, i - k, 1), y.data(), -1, &y[i - k]);
       divide(y, i - k, std::conj(difference(i, k)));
-      shrink(y);
+      most += std::abs(y[i - k]);
+      shrink(y, most);
     }
     return y;
   }
@@ -117,13 +122,17 @@ class TriangularVectors {
     if (size > most) x *= most / size;
     x[i] /= d;
   }
-  static void shrink(VectorX<C>& x) {
+  // No element of x is larger than `most`.
+  static void shrink(VectorX<C>& x, R& most) {
+    if (most <= kLarge) return;
     const R size = x.cwiseAbs().maxCoeff();
-    if (size > kLarge) x = x / size;
+    most = std::min(size, R(1));
+    if (size > 1) x = x / size;
   }
 
   const ComplexMatrix<R>& t_;
   const R tiny_;
+  const VectorX<R> largest_;  // of each column
 };
 
 // Norm 1, and the largest element real.
@@ -153,15 +162,23 @@ void findVectors(const Schur<T>& schur, const Origin<T>& origin, bool left,
   ComplexMatrix<Real<T>> t, u;
   makeTriangular(schur, t, u);
   const TriangularVectors<Real<T>> triangular(t);
+  const auto is_conjugate = [&](Index k) { return !kIsComplex<T> && schur.values[k].imag() < 0; };
+  ComplexMatrix<Real<T>> of_triangle = ComplexMatrix<Real<T>>::Zero(n, n), products = of_triangle;
   for (Index k = 0; k < n; ++k) {
-    if (!kIsComplex<T> && schur.values[k].imag() < 0) {
+    if (is_conjugate(k)) continue;
+    if (left) {
+      of_triangle.col(k).tail(n - k) = triangular.left(k);
+    } else {
+      of_triangle.col(k).head(k + 1) = triangular.right(k);
+    }
+  }
+  addProduct<C>(operand<C>(u), operand<C>(of_triangle), 1, products);
+  for (Index k = 0; k < n; ++k) {
+    if (is_conjugate(k)) {
       vectors.col(k) = vectors.col(k - 1).conjugate();
       continue;
     }
-    const VectorX<C> x = left ? triangular.left(k) : triangular.right(k);
-    VectorX<C> sum = VectorX<C>::Zero(n);
-    for (Index i = 0; i < x.size(); ++i) sum += u.col(left ? k + i : i) * x[i];
-    sum = sum / sum.cwiseAbs().maxCoeff();
+    const VectorX<C> sum = products.col(k) / products.col(k).cwiseAbs().maxCoeff();
     for (Index i = 0; i < n; ++i) {
       const Real<T> scale = origin.scale[i];
       vectors(origin.order[i], k) = left ? C(sum[i] / scale) : C(sum[i] * scale);

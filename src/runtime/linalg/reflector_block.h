@@ -15,6 +15,8 @@ class ReflectorBlock {
 
   Index size() const { return size_; }
   Operand<T> vectors() const { return operand<T>(v_.leftCols(size_)); }
+  // Of the last reflector's vector with those before it.
+  const T* products() const { return product_.data(); }
 
   // The next reflector, on the rows from size() on: v[0] is 1, whatever it is here.
   void append(const Eigen::Ref<const VectorX<T>>& v, T tau) {

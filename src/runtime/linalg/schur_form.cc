@@ -2,7 +2,7 @@
 
 #include <Eigen/Eigenvalues>
 
-#include "runtime/linalg/reflectors.h"
+#include "runtime/linalg/reflector_block.h"
 
 namespace tercel::linalg {
 namespace {
@@ -47,16 +47,33 @@ template <class T>
 void hessenberg(MatrixRef<T> a, Index low, Index high, Eigen::Ref<VectorX<T>> taus) {
   const Index n = a.rows();
   taus.setZero();
-  VectorX<T> v;
-  for (Index k = low; k + 1 < high; ++k) {
-    const Index rows = high - k - 1;
-    const T tau = taus[k] = makeReflector<T>(a.col(k).segment(k + 1, rows));
-    if (tau == T(0)) continue;
-    v = a.col(k).segment(k + 1, rows);
-    reflectRows<T>(v, tau, a.block(0, k + 1, high, rows));
-    for (Index j = k + 1; j < n; ++j) {
-      reflect(v, T(Eigen::numext::conj(tau)), a.col(j).segment(k + 1, rows));
+  VectorX<T> row(kPanel), v;
+  for (Index first = low; first + 1 < high; first += kPanel) {
+    const Index end = std::min(first + kPanel, high - 1), rows = high - first - 1;
+    ReflectorBlock<T> block(rows, end - first);
+    // a V T: a (I - V T V^H) is a - right V^H
+    MatrixX<T> right = MatrixX<T>::Zero(high, end - first);
+    for (Index k = first; k < end; ++k) {
+      const Index done = k - first;
+      const Operand<T> vectors = block.vectors();
+      for (Index i = 0; i < done; ++i)
+        row[i] = Eigen::numext::conj(vectors.at(done - 1, i));
+      addProduct<T>(right.leftCols(done), row.data(), -1, &a(0, k));
+      block.applyAdjoint(a.col(k).segment(first + 1, rows));
+      v = a.col(k).segment(k + 1, high - k - 1);
+      const T tau = taus[k] = makeReflector<T>(v);
+      a.col(k).segment(k + 1, high - k - 1) = v;
+      v[0] = T(1);
+      block.append(v, tau);
+      addProduct<T>(a.block(0, k + 1, high, high - k - 1), v.data(), 1, &right(0, done));
+      addProduct<T>(right.leftCols(done), block.products(), -1, &right(0, done));
+      right.col(done) *= tau;
     }
+    const Operand<T> vectors = block.vectors();
+    addProduct<T>(operand<T>(right),
+                  vectors.block(end - first - 1, 0, high - end, end - first).adjoint(), -1,
+                  a.block(0, end, high, high - end));
+    block.apply(true, a.block(first + 1, end, rows, n - end));
   }
 }
 
@@ -68,7 +85,7 @@ Schur<T> schurForm(MatrixX<T> a) {
   VectorX<T> taus(n - 1);
   hessenberg<T>(a, 0, n, taus);
   MatrixX<T> q = MatrixX<T>::Identity(n, n);
-  applyReflectors<T>(a.bottomLeftCorner(n - 1, n - 1), taus, false, true,
+  applyBlocks<T>(a.bottomLeftCorner(n - 1, n - 1), taus, false, true,
                      q.bottomRightCorner(n - 1, n - 1));
   for (Index j = 0; j + 2 < n; ++j) a.col(j).tail(n - j - 2).setZero();
 
