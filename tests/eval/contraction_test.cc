@@ -41,6 +41,7 @@ TEST(DotGeneral, AccumulatesInAWiderTypeAndIntegersWrap) {
   expectOp(inner("f64[]"), {"f64[3] (1e16, 1, -1e16)", "f64[3] (1, 1, 1)"}, {"f64[] (1)"});
   expectOp(inner("s8[]"), {"s8[200] splat(1)", "s8[200] splat(1)"}, {"s8[] (-56)"});
   expectOp(inner("s32[]"), {"s8[2] (-128, 127)", "s8[2] (-128, 127)"}, {"s32[] (32513)"});
+  expectOp(inner("s32[]"), {"s8[2] (-128, 127)", "u16[2] (65535, 1)"}, {"s32[] (-8388353)"});
   expectOp(inner("f32[]"), {"bf16[300] splat(1)", "bf16[300] splat(1)"}, {"f32[] (300)"});
   expectOp(inner("pred[]"), {"pred[2] (true, true)", "pred[2] (false, true)"}, {"pred[] (true)"});
   expectOp(inner("c64[]"), {"c64[2] ((1, 2), (0, 1))", "c64[2] ((3, -1), (0, 1))"},

@@ -77,6 +77,11 @@ void RandomModule::contraction(B& b) {
   int64_t batches = pick(2), contractions = pick(3);
   Ints sizes;
   for (int64_t i = 0; i < batches + contractions; ++i) sizes.push_back(1 + pick(3));
+  auto elements = [&](const Shape& shape) {
+    DType narrow = chance(50) ? DType::s8 : DType::u8;
+    bool widened = t == DType::s32 && chance(60);
+    return widened ? b.convert(anyOf({narrow, shape.dims}, b), t) : anyOf(shape, b);
+  };
   auto side = [&](Ints& batch, Ints& contract) {
     int64_t rank = batches + contractions + pick(3);
     Ints order(static_cast<size_t>(rank));
@@ -89,7 +94,7 @@ void RandomModule::contraction(B& b) {
       shape.dims[at] = shared ? sizes[static_cast<size_t>(i)] : 1 + pick(3);
       if (shared) (i < batches ? batch : contract).push_back(static_cast<int64_t>(at));
     }
-    Value x = anyOf(shape, b);
+    Value x = elements(shape);
     if (chance(40)) {  // behind a transpose
       Ints permutation(static_cast<size_t>(rank));
       std::iota(permutation.begin(), permutation.end(), 0);
@@ -97,7 +102,7 @@ void RandomModule::contraction(B& b) {
       Shape source{t, Dims(static_cast<size_t>(rank), 1)};
       for (size_t i = 0; i < permutation.size(); ++i)
         source.dims[static_cast<size_t>(permutation[i])] = shape.dims[i];
-      x = b.transpose(anyOf(source, b), permutation);
+      x = b.transpose(elements(source), permutation);
     }
     return x;
   };

@@ -95,6 +95,20 @@ def test_operands_converted_first(agree, rng, left, right):
     agree(lambda a, b: (a + a).astype(np.int32) @ b.astype(np.uint16).astype(np.int32), a, b)
 
 
+def test_operands_known_to_be_narrow(agree, rng):
+    a, b = extreme(rng, (33, 44), "uint8"), extreme(rng, (44, 50), "int8")
+    wide = rng.integers(-2**31, 2**31, (44, 50)).astype(np.int32)
+    agree(lambda a, b: (a.astype(np.int32) - 117) @ b.astype(np.int32), a, b)
+    agree(lambda a, b: (a.astype(np.int32) + 200) @ (b.astype(np.int32) - 32700), a, b)
+    agree(lambda a, b: (a > 77).astype(np.int32) @ b.astype(np.int32), a, b)
+    agree(lambda a, b: a.astype(np.int32) @ jnp.clip(b, -128, 127), a, wide)
+    agree(lambda a, b: a.astype(np.int32) @ jnp.clip(b, -129, 255), a, wide)
+    agree(lambda a, b: (a.astype(np.int32) & -7) @ (b & 255), a, wide)
+    agree(lambda a, b: a.astype(np.int32) @ jnp.where(b > 0, b, wide).astype(np.int32), a, b)
+    agree(lambda a, b: jnp.pad(a.astype(np.int32), ((0, 0), (3, 3)), constant_values=-9)
+          @ b.astype(np.int32).reshape(-1, 50), a, extreme(rng, (5, 10, 50), "int8"))
+
+
 def test_batches_and_epilogues(agree, rng):
     def layer(x, w, bias):
         sums = jnp.einsum("bmk,bkn->bmn", x, w, preferred_element_type=np.int32) + bias
@@ -152,4 +166,6 @@ def test_convolutions(tercel, cpu, x64, rng, dtype, layout, channels, features, 
         want = np.asarray(jax.jit(convolve)(x.astype(np.float64), w.astype(np.float64)))
     with jax.default_device(tercel):
         got = jax.jit(lambda x, w: convolve(x, w, preferred_element_type=np.int32))(x, w)
+        first = jax.jit(lambda x, w: convolve(x.astype(np.int32), w.astype(np.int32)))(x, w)
     np.testing.assert_array_equal(np.asarray(got), wrapped(want.astype(np.int64), np.int32))
+    np.testing.assert_array_equal(np.asarray(first), np.asarray(got))

@@ -4,9 +4,11 @@
 namespace tercel::ir {
 namespace {
 
-// The element type may be declared (preferred_element_type); it is the operands' otherwise.
+// The element type may be declared (preferred_element_type); it is the left operand's otherwise.
+// Integers of two types are multiplied as the result's.
 Result<Types> contraction(const OpUse& use, Dims dims) {
-  if (use.shape(0).dtype != use.shape(1).dtype)
+  const DType lhs = use.shape(0).dtype, rhs = use.shape(1).dtype;
+  if (lhs != rhs && !(isInteger(lhs) && isInteger(rhs)))
     return use.error("the operands' element types differ");
   DType dtype = use.shape(0).dtype;
   if (use.declared.size() == 1 && !use.declared[0].is_token) {

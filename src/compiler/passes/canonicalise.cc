@@ -53,6 +53,8 @@ Value ruleOfClass(Rewriter& rw, const Op& op) {
       return canonicalMovement(rw, op);
     case OpClass::source:
       return canonicalSource(rw, op);
+    case OpClass::contract:
+      return canonicalProduct(rw, op);
     default:
       return op.kind == OpKind::get_dimension_size_ ? dimensionSize(rw, op) : Value{};
   }

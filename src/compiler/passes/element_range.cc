@@ -1,0 +1,91 @@
+#include "compiler/passes/element_range.h"
+
+#include <algorithm>
+#include <numeric>
+
+#include "compiler/passes/constants.h"
+
+namespace tercel::passes {
+using namespace ir;
+namespace {
+
+constexpr Range kUnknown{INT64_MIN / 4, INT64_MAX / 4};  // sums of two do not wrap
+
+Range rangeOfLiteral(const Literal& literal) {
+  return visitDType(literal.shape().dtype, [&]<class T>() {
+    Range range = rangeOfType(literal.shape().dtype);
+    if constexpr (std::is_integral_v<T> && sizeof(T) <= 4) {
+      const T* data = reinterpret_cast<const T*>(literal.bytes().data());
+      auto [low, high] = std::minmax_element(data, data + literal.bytes().size() / sizeof(T));
+      range = {static_cast<int64_t>(*low), static_cast<int64_t>(*high)};
+    }
+    return range;
+  });
+}
+
+Range joined(Range a, Range b) { return {std::min(a.low, b.low), std::max(a.high, b.high)}; }
+
+Range atLeast(Range a, Range b) { return {std::max(a.low, b.low), std::max(a.high, b.high)}; }
+Range atMost(Range a, Range b) { return {std::min(a.low, b.low), std::min(a.high, b.high)}; }
+
+// Of the numbers before they wrap; `of` has those of the operands.
+std::optional<Range> rangeOfOp(OpKind kind, const SmallVector<Range, 4>& of) {
+  switch (kind) {
+    case OpKind::add_:
+      return Range{of[0].low + of[1].low, of[0].high + of[1].high};
+    case OpKind::subtract_:
+      return Range{of[0].low - of[1].high, of[0].high - of[1].low};
+    case OpKind::and_:  // no more than one that has no sign
+      if (of[0].low >= 0 && of[1].low >= 0) return Range{0, atMost(of[0], of[1]).high};
+      if (of[0].low >= 0 || of[1].low >= 0) return Range{0, of[of[0].low >= 0 ? 0 : 1].high};
+      return {};
+    case OpKind::clamp_:
+      return atMost(atLeast(of[0], of[1]), of[2]);
+    case OpKind::maximum_:
+      return atLeast(of[0], of[1]);
+    case OpKind::minimum_:
+      return atMost(of[0], of[1]);
+    case OpKind::select_:
+      return joined(of[1], of[2]);
+    case OpKind::concatenate_:
+    case OpKind::pad_:
+      return std::accumulate(of.begin(), of.end(), of[0], joined);
+    case OpKind::broadcast_in_dim_:
+    case OpKind::convert_:
+    case OpKind::dynamic_slice_:
+    case OpKind::gather_:
+    case OpKind::reshape_:
+    case OpKind::reverse_:
+    case OpKind::slice_:
+    case OpKind::transpose_:
+      return of[0];
+    default:
+      return {};
+  }
+}
+
+}  // namespace
+
+bool hasRange(DType type) { return isPred(type) || (isInteger(type) && byteSize(type) <= 4); }
+
+Range rangeOfType(DType type) {
+  const int bits = isPred(type) ? 1 : 8 * static_cast<int>(byteSize(type));
+  const int64_t half = int64_t{1} << (bits - 1);
+  return isSigned(type) ? Range{-half, half - 1} : Range{0, 2 * half - 1};
+}
+
+Range elementRange(const Rewriter& rw, Value v, int depth) {
+  const Range all = rangeOfType(rw.shape(v).dtype);
+  const Op* op = rw.def(v);
+  if (!op || depth == 0 || op->results.size() != 1) return all;
+  if (op->kind == OpKind::constant_)
+    return op->literal().shape().elements() == 0 ? all : rangeOfLiteral(op->literal());
+  SmallVector<Range, 4> operands;
+  for (Value operand : op->operands)
+    operands.push_back(hasRange(rw.shape(operand).dtype) ? elementRange(rw, operand, depth - 1)
+                                                         : kUnknown);
+  const std::optional<Range> own = rangeOfOp(op->kind, operands);
+  return own && all.low <= own->low && own->high <= all.high ? *own : all;
+}
+
+}  // namespace tercel::passes
