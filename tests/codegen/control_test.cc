@@ -249,6 +249,36 @@ TEST(Lanes, Movement) {
   });
 }
 
+TEST(Lanes, PickedOutOfMore) {
+  for (Scalar s : {Scalar::i1, Scalar::i8, Scalar::i16, Scalar::i32, Scalar::f64})
+    for (int from : {4, 16, 64})
+      for (int to = 2; to < from; to *= 2) {
+        Kernel kernel{.name = cat("picked_", kernel::scalarName(s), from, "_", to)};
+        Builder b(kernel);
+        auto x = b.addParam(s, true), out = b.addParam(s, false);
+        std::vector<int16_t> order, part;
+        for (int i = 0; i < to; ++i) {
+          order.push_back(static_cast<int16_t>((i * 7 + 3) % (2 * from)));
+          part.push_back(static_cast<int16_t>(from - to + i));
+        }
+        V low = b.load(x, b.index(0), from), high = b.load(x, b.index(from), from);
+        b.store(out, b.index(0), b.shuffle(low, high, order));
+        b.store(out, b.index(to), b.shuffle(low, high, part));
+        const auto size = static_cast<size_t>(kernel::byteSize(s));
+        std::vector<uint8_t> xs(2 * from * size), want;
+        for (size_t i = 0; i < xs.size(); ++i)
+          xs[i] = static_cast<uint8_t>(s == Scalar::i1 ? i * i % 3 % 2 : i * 37 + i / 7);
+        for (const auto& lanes : {order, part})
+          for (int16_t lane : lanes)
+            want.insert(want.end(), &xs[lane * size], &xs[lane * size] + size);
+        onTargets(kernel, [&](const MachineCode& code) {
+          std::vector<uint8_t> outs(want.size());
+          code({xs.data(), outs.data()});
+          EXPECT_EQ(outs, want) << kernel.name;
+        });
+      }
+}
+
 TEST(Lanes, ConstantsOfEveryScalar) {
   constexpr Scalar kScalars[] = {Scalar::i1,  Scalar::i8,   Scalar::i16, Scalar::i32, Scalar::i64,
                                  Scalar::f16, Scalar::bf16, Scalar::f32, Scalar::f64};

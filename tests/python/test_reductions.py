@@ -261,6 +261,16 @@ def pools_of_twos(a):
     return (pooled * jnp.float32([1, 2])).sum()
 
 
+@pytest.mark.parametrize("dtype", ["bool", "uint8", "int16", "float16", "float32", "float64"])
+@pytest.mark.parametrize("length", [*range(2, 14), 16, 17, 20, 33])
+def test_rows_of_a_few(agree, rng, x64, dtype, length):
+    x = (rng.normal(size=(150, length)) * 4).astype(dtype)
+    order = rng.permutation(length)
+    agree(lambda x: (x.sum(1), x.max(1), (x > 0).all(1), jnp.any(x == x[:, :1], 1)), x)
+    agree(lambda x: (x[:, ::-1], x[:, order], jnp.stack([x, x[::-1]], -1), x.ravel()[1::length],
+                     x.ravel()[2:2 - length:length], x[:, 1::2]), x)
+
+
 @pytest.mark.parametrize("function", [dot_of_twos, reduce_of_twos, windows_of_twos,
                                       jax.grad(pools_of_twos)],
                          ids=["dot", "reduce", "window", "pool"])

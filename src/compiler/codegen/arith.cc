@@ -1,5 +1,8 @@
 #include <llvm/IR/IntrinsicsX86.h>
 
+#include <algorithm>
+#include <numeric>
+
 #include "compiler/codegen/by_width.h"
 #include "compiler/codegen/emitter.h"
 
@@ -60,8 +63,28 @@ llvm::Value* Emitter::emitShuffle(const Inst& inst) {
     b = ir_.CreateVectorSplat(1, b);
   }
   llvm::SmallVector<int, 64> lanes(inst.list.begin(), inst.list.end());
-  Value* result = ir_.CreateShuffleVector(a, b, lanes);
+  Value* result = shuffled(a, b, lanes);
   return inst.type.isVector() ? result : ir_.CreateExtractElement(result, uint64_t{0});
+}
+
+// What comes out shorter, and is no part as it stands, LLVM would take lane by lane: it is shuffled
+// in full, masks as bytes, and its first lanes are taken.
+llvm::Value* Emitter::shuffled(Value* a, Value* b, llvm::ArrayRef<int> lanes) {
+  const unsigned from = llvm::cast<llvm::FixedVectorType>(a->getType())->getNumElements();
+  auto jumps = [](int lane, int next) { return next != lane + 1; };
+  const bool is_part = std::ranges::adjacent_find(lanes, jumps) == lanes.end();
+  if (lanes.size() >= from || is_part) return ir_.CreateShuffleVector(a, b, lanes);
+  llvm::SmallVector<int, 64> all(lanes), first(lanes.size());
+  all.resize(from, -1);
+  std::iota(first.begin(), first.end(), 0);
+  const bool is_mask = a->getType()->getScalarSizeInBits() == 1;
+  if (is_mask) {
+    llvm::Type* bytes = lanesOf(ir_.getInt8Ty(), static_cast<int>(from));
+    a = ir_.CreateSExt(a, bytes);
+    b = ir_.CreateSExt(b, bytes);
+  }
+  Value* result = ir_.CreateShuffleVector(ir_.CreateShuffleVector(a, b, all), first);
+  return is_mask ? ir_.CreateICmpSLT(result, bits(result, 0)) : result;
 }
 
 // f16 and bf16 are only moved, negated and converted.

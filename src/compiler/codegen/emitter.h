@@ -56,6 +56,7 @@ class Emitter {
   Value* emitConstant(const Inst& inst);
   Value* emitLaneIds(const Inst& inst);
   Value* emitShuffle(const Inst& inst);
+  Value* shuffled(Value* a, Value* b, llvm::ArrayRef<int> lanes);
   Value* emitBinary(const Inst& inst);
   Value* emitMulHigh(Value* a, Value* b);
   Value* emitMulHigh64(Value* a, Value* b);

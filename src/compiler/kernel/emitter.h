@@ -65,6 +65,10 @@ class Emitter {
   Elem loadAt(BufferId buffer, DType dtype, const Index& index);
   V loadStrided(BufferId buffer, const Index& index, int step);
   V loadNear(BufferId buffer, const Index& index);
+  V loadPlaces(BufferId buffer, V at, int64_t offset, std::span<const int64_t> places);
+  V loadSideBySide(BufferId buffer, V at, int64_t offset, std::span<const int64_t> places,
+                   int64_t width);
+  int64_t wholeVector(BufferId buffer) const;
 
   // Runs a region on element values (reducers, comparators, scatter bodies).
   // f16 and bf16 are not rounded inside: a reduction of them is rounded once, by its user.

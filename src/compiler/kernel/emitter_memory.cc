@@ -7,7 +7,9 @@
 namespace tercel::kernel {
 namespace {
 
-constexpr int64_t kMaxStride = 8;  // beyond it a gather is no slower than so many loads
+// Where elements lie further apart, a gather is no slower than so many loads; of narrow ones it is
+// as many as there are lanes.
+int64_t mostVectors(Scalar scalar) { return bitWidth(scalar) >= 32 ? 8 : 16; }
 
 // Lanes a, a+step, a+2*step ... of a vector of n lanes.
 std::vector<int16_t> lanesFrom(int first, int step, int count) {
@@ -69,8 +71,8 @@ Elem Emitter::loadAt(BufferId buffer, DType dtype, const Index& index) {
     }
     return {extend(step < 0 ? b_.shuffle(value, value, reversed) : value), {}};
   }
-  if (space_.linearInLanes(index, &step) && step > 1 && step <= kMaxStride && !complex &&
-      !mask.valid())
+  if (space_.linearInLanes(index, &step) && step > 1 &&
+      step <= mostVectors(storedScalar(dtype)) && !complex && !mask.valid())
     return {extend(loadStrided(buffer, index, static_cast<int>(step))), {}};
   if (!mask.valid() && !complex)
     if (V near = loadNear(buffer, index); near.valid()) return {extend(near)};
@@ -81,41 +83,69 @@ Elem Emitter::loadAt(BufferId buffer, DType dtype, const Index& index) {
   return {b_.gather(buffer, twice, mask), b_.gather(buffer, b_.iadd(twice, b_.index(1)), mask)};
 }
 
-// Every step-th element: vectors side by side, each giving the lanes that lie in it. The last one
-// ends with the last element, beyond which there may be no memory.
+// Every step-th element. Those beside them are found in the same vectors, but for the last one.
 V Emitter::loadStrided(BufferId buffer, const Index& index, int step) {
-  V at = space_.emitScalar(index, true), sum;
-  for (int j = 0; j < step; ++j) {
-    int first = j + 1 < step ? j * lanes_ : (lanes_ - 1) * (step - 1);
-    V next = b_.load(buffer, at, lanes_, index.constant + first);
-    std::vector<int16_t> from;
-    for (int i = 0; i < lanes_; ++i) {
-      int place = i * step - first;
-      from.push_back(static_cast<int16_t>(place >= 0 && place < lanes_ ? lanes_ + place : i));
-    }
-    sum = b_.shuffle(sum.valid() ? sum : next, next, from);
-  }
-  return sum;
+  const int64_t ahead = index.constant > 0 ? index.constant % step : 0;
+  std::vector<int64_t> places;
+  for (int lane = 0; lane < lanes_; ++lane) places.push_back(ahead + int64_t{lane} * step);
+  return loadPlaces(buffer, space_.emitScalar(index, true), index.constant - ahead, places);
 }
 
-// Lanes at known places within one vector: it is loaded, as far as they reach, and they are picked
-// out of it. Invalid where they are not.
+// Lanes at known places within a few vectors. Invalid where they are not.
 V Emitter::loadNear(BufferId buffer, const Index& index) {
   Index base;
   std::vector<int64_t> places = space_.knownLanes(index, lanes_, &base);
   if (places.empty()) return {};
   auto [first, last] = std::minmax_element(places.begin(), places.end());
-  int64_t lowest = *first, count = *last - *first + 1;
-  if (count > lanes_) return {};
-  V at = space_.emitScalar(base, true);
-  int64_t offset = base.constant + lowest;
-  bool whole = (count & (count - 1)) == 0;
-  V all = whole ? b_.load(buffer, at, static_cast<int>(count), offset)
-                : b_.loadMasked(buffer, at, firstLanes(b_, lanes_, b_.index(count)).lanes, offset);
-  if (count == 1) return b_.widen(all, lanes_);
-  std::vector<int16_t> from;
-  for (int64_t place : places) from.push_back(static_cast<int16_t>(place - lowest));
+  const int64_t lowest = *first, reach = *last - lowest + 1;
+  if (reach > mostVectors(b_.kernel().buffers[buffer].element) * lanes_) return {};
+  for (int64_t& place : places) place -= lowest;
+  return loadPlaces(buffer, space_.emitScalar(base, true), base.constant + lowest, places);
+}
+
+// Memory is loaded from 0 to the last of the places, beyond which there may be none, and they are
+// picked out of it.
+V Emitter::loadPlaces(BufferId buffer, V at, int64_t offset, std::span<const int64_t> places) {
+  const int64_t reach = *std::max_element(places.begin(), places.end()) + 1;
+  const int64_t whole = wholeVector(buffer);
+  if (reach > whole) return loadSideBySide(buffer, at, offset, places, whole);
+  const int64_t width = reach > lanes_ ? whole : lanes_;
+  const bool is_power = (reach & (reach - 1)) == 0;
+  V all = is_power ? b_.load(buffer, at, static_cast<int>(reach), offset)
+                   : b_.loadMasked(buffer, at,
+                                   firstLanes(b_, static_cast<int>(width), b_.index(reach)).lanes,
+                                   offset);
+  if (reach == 1) return b_.widen(all, lanes_);
+  std::vector<int16_t> from(places.begin(), places.end());
   return b_.shuffle(all, all, from);
+}
+
+// Vectors of `width`, each giving the lanes that lie in it. The last one ends with the last element.
+V Emitter::loadSideBySide(BufferId buffer, V at, int64_t offset, std::span<const int64_t> places,
+                          int64_t width) {
+  const int64_t reach = *std::max_element(places.begin(), places.end()) + 1;
+  V all;
+  for (int64_t first = 0; first < reach; first += width) {
+    const int64_t begin = std::min(first, reach - width);
+    const bool is_last = first + width >= reach;
+    auto isHere = [&](int64_t place) { return place >= first && place < begin + width; };
+    if (std::ranges::none_of(places, isHere)) continue;
+    V next = b_.load(buffer, at, static_cast<int>(width), offset + begin);
+    std::vector<int16_t> from;
+    for (int64_t lane = 0; lane < (is_last ? lanes_ : width); ++lane) {
+      const int64_t place = lane < lanes_ ? places[static_cast<size_t>(lane)] : -1;
+      from.push_back(static_cast<int16_t>(isHere(place) ? width + place - begin : lane));
+    }
+    all = b_.shuffle(all.valid() ? all : next, next, from);
+  }
+  return all;
+}
+
+// How many of a buffer's elements a vector holds; lanes of four bytes fill one.
+int64_t Emitter::wholeVector(BufferId buffer) const {
+  constexpr int64_t kWidest = 64;  // bytes
+  const int64_t size = byteSize(b_.kernel().buffers[buffer].element);
+  return std::max<int64_t>(lanes_, std::min<int64_t>(kWidest, 4 * lanes_) / size);
 }
 
 Elem Emitter::selectWhere(V condition, const Elem& a, const Elem& b) {

@@ -88,7 +88,8 @@ class RowsNest {
 
   // To merge the lanes of such a row takes longer than to gather, and scatter, its elements.
   int64_t longestGatheredRow() const {
-    return foldsSlowly() ? 3 * vectorLanes(m_, cluster_, low_.machine) / 4 : 0;
+    const int lanes = vectorLanes(m_, cluster_, low_.machine);
+    return foldsSlowly() ? 3 * lanes / 4 : 3 * lanes / 8;
   }
 
   // To merge the lanes of such a row takes so long, beside the rest, that those of many rows are
