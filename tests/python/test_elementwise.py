@@ -4,6 +4,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
+from jax import lax
 
 INTEGERS = ["int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64"]
 FLOATS = ["float16", "bfloat16", "float32", "float64"]
@@ -240,3 +241,25 @@ def test_dynamic_slices(agree, rng):
         agree(lambda a, b, i: (jax.lax.dynamic_slice(a, (i, 2), (2, 3)),
                                jax.lax.dynamic_update_slice(a, b, (i, 1))), x, small,
               np.int32(start))
+
+
+@pytest.mark.parametrize("dtype", ["int8", "uint8", "int16", "uint16", "int32", "uint32", "int64",
+                                   "uint64"])
+def test_quotients_by_constants(tercel, rng, x64, dtype):
+    info = np.iinfo(dtype)
+    x = (np.arange(info.min, info.max + 1) if info.bits <= 16 else
+         np.append(rng.integers(info.min, info.max, 9999, dtype, endpoint=True),
+                   np.array([info.min, info.min + 1, info.max], dtype))).astype(dtype)
+    divisors = [1, 2, 3, 7, 10, 64, 100, 127, info.max // 3, info.max - 1, info.max]
+    if info.min < 0:
+        divisors += [-d for d in divisors] + [info.min]
+    with jax.default_device(tercel):
+        got = jax.jit(lambda x: [(lax.div(x, np.array(d, dtype)), lax.rem(x, np.array(d, dtype)))
+                                 for d in divisors])(x)
+    for d, (quotient, remainder) in zip(divisors, got):
+        d = np.array(d, dtype)
+        with np.errstate(over="ignore"):
+            rest = np.fmod(x, d)
+            whole = np.where(d == -1, -x, ((x - rest) // d)).astype(dtype) if info.min < 0 else x // d
+        np.testing.assert_array_equal(remainder, np.where(d == -1, 0, rest), f"{d}")
+        np.testing.assert_array_equal(quotient, whole, f"{d}")

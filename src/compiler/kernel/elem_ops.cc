@@ -145,7 +145,11 @@ V emitIntDivide(Builder& b, OpKind kind, DType in, V x, V y) {
   V safe = harmless ? y : b.select(unsafeDivisor(b, divide, in, x, y), b.integer(type, 1), y);
   V result;
   if (type.isVector()) {
-    result = divideLanes(b, isSigned(in), b.widen(x, type.lanes), b.widen(safe, type.lanes));
+    // By a constant it is a product, whose upper half machines have of all but 64 bits.
+    const V n = b.widen(x, type.lanes), d = b.widen(safe, type.lanes);
+    result = harmless && bitWidth(type.scalar) < 64
+                 ? b.binary(isSigned(in) ? Opcode::sdiv : Opcode::udiv, n, d)
+                 : divideLanes(b, isSigned(in), n, d);
     if (!divide) result = b.isub(x, b.imul(result, safe));
   } else {
     Opcode op = isSigned(in) ? (divide ? Opcode::sdiv : Opcode::srem)
