@@ -40,6 +40,12 @@ constexpr std::string_view kEverything = R"(kernel @"odd name"(%0, %1) {params =
     store_streaming #2[%16], %23 : f32x16
     store #3[%13], %22 : i1x16
     prefetch #0[%16 + 1024]
+    tiles_begin
+    tile_zero [7]
+    tile_load #2[%16 + 3] [0, 80] : f32x16
+    tile_dot_bf16 [0, 4, 7]
+    tile_store #2[%16] [0, 80] : f32x16
+    tiles_end
     %24 = lane_ids : i64x16
     %25 = gather #0[%24], %22 : f32x16
     scatter #2[%24], %25, %12 : f32x16

@@ -63,6 +63,17 @@ TEST(Verifier, Conversions) {
   EXPECT_EQ(problemOf("%2 = bitcast %h : i32x8"), "no conversion from f16 to i32");
 }
 
+TEST(Verifier, Tiles) {
+  EXPECT_EQ(problemOf("tiles_begin tile_zero [7] tile_dot_bf16 [0, 1, 7] tiles_end"), "");
+  EXPECT_EQ(problemOf("tile_load #0[%0] [3, 16] : f32x16 tile_store #1[%0] [3, 16] : f32x16"), "");
+  EXPECT_EQ(problemOf("tile_zero [8]"), "no such tile");
+  EXPECT_EQ(problemOf("tile_dot_bf16 [0, 1]"), "another number of tiles");
+  EXPECT_EQ(problemOf("tile_load #0[%0] [3] : f32x16"), "another number of tiles");
+  EXPECT_EQ(problemOf("tile_load #0[%0] [3, 16] : f32x8"), "no row of a tile");
+  EXPECT_EQ(problemOf("tile_load #0[%0] [3, 16] : i32x16"), "the buffer holds f32");
+  EXPECT_EQ(problemOf("tile_store #0[%0] [3, 16] : f32x16"), "the buffer is read only");
+}
+
 TEST(Verifier, Functions) {
   EXPECT_EQ(problemOf("%2 = any %m : i1 %3 = rarely %2 @f(%x, %i) : f32x8"), "");
   EXPECT_EQ(problemOf("%2 = any %m : i1x8"), "the result is one i1");

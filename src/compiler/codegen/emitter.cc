@@ -169,6 +169,7 @@ void Emitter::emitInst(const Inst& inst) {
   switch (kernel::instClass(inst.op)) {
     case InstClass::pure: value(inst.results[0]) = emitPure(inst); return;
     case InstClass::memory: emitMemory(inst); return;
+    case InstClass::tiles: emitTiles(inst); return;
     case InstClass::control: break;
   }
   if (inst.op == Opcode::for_) return emitFor(inst);

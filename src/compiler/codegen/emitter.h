@@ -88,6 +88,8 @@ class Emitter {
 
   // memory.cc
   void emitMemory(const Inst& inst);
+  void emitTiles(const Inst& inst);
+  llvm::Constant* tileShapes();
   Value* address(const Inst& inst, Value* index);
   Value* emitLoad(const Inst& inst);
   Value* emitLoadMasked(const Inst& inst);

@@ -169,6 +169,7 @@ void Emitter::emitMemory(const Inst& inst) {
     case Opcode::store: case Opcode::store_streaming: return emitStore(inst);
     case Opcode::store_masked: return emitStoreMasked(inst);
     case Opcode::scatter: return emitScatter(inst);
+    case Opcode::tile_load: case Opcode::tile_store: return emitTiles(inst);
     case Opcode::prefetch: {
       Value* pointer = address(inst, operand(inst, 0));
       ir_.CreateIntrinsic(llvm::Intrinsic::prefetch, {pointer->getType()},

@@ -118,6 +118,7 @@ void Selector::emit(const Inst& inst) {
     case InstClass::pure:
       if (inst.op != Opcode::constant) values_[inst.results[0].index] = pure(inst);
       return;
+    case InstClass::tiles: return refuse();
     case InstClass::control: break;
   }
   if (inst.op == Opcode::for_) return emitFor(inst);

@@ -7,6 +7,7 @@
 #include <algorithm>
 
 #include "compiler/codegen/codegen.h"
+#include "core/tile_registers.h"
 
 namespace tercel::codegen {
 namespace {
@@ -23,6 +24,7 @@ void readX86Features(Target& target, Has has) {
   target.has_pair_dot = true;
   bool has_avx512_vnni = target.has_avx512 && has("avx512vnni");
   target.byte_dot_bytes = has_avx512_vnni ? 64 : has("avxvnni") ? 32 : 0;
+  target.has_bf16_tiles = target.has_level4 && has("amx-tile") && has("amx-bf16");
   target.vector_bytes = target.has_avx512 ? 64 : target.has_avx2 ? 32 : 16;
   target.vector_registers = target.has_avx512 ? 32 : 16;
 }
@@ -45,6 +47,8 @@ std::string joined(std::vector<std::string> names) {
 Target hostTarget() {
   Target target{.cpu = llvm::sys::getHostCPUName().str()};
   llvm::StringMap<bool> features = llvm::sys::getHostCPUFeatures();
+  if (!useTileRegisters())
+    for (const char* name : {"amx-tile", "amx-bf16", "amx-int8"}) features[name] = false;
   std::vector<std::string> names;
   for (const auto& feature : features)
     names.push_back(cat(feature.second ? '+' : '-', std::string_view(feature.first())));

@@ -76,6 +76,11 @@ class Builder {
   void scatter(BufferId buffer, V indices, V value, V mask);
   void prefetch(BufferId buffer, V index, int64_t offset = 0);
 
+  // The machine's tiles.
+  void tiles(Opcode op, std::initializer_list<int16_t> numbers = {});
+  void tileLoad(int16_t tile, BufferId buffer, V index, int64_t pitch, int64_t offset = 0);
+  void tileStore(int16_t tile, BufferId buffer, V index, int64_t pitch, int64_t offset = 0);
+
   using Values = SmallVector<V, 4>;
   void setInlineTrips(int64_t trips) { inline_trips_ = trips; }
   // Emits `for (i = lo; i < hi; i += step)`; `body` gets i and the carried values and returns their
@@ -98,6 +103,7 @@ class Builder {
   bool endsInSlack(BufferId buffer, V index, V mask, int64_t offset) const;
   Values inlineTrips(int64_t lo, int64_t hi, int64_t step, std::span<const V> carried,
                      const std::function<Values(V, std::span<const V>)>& body);
+  void moveTile(Opcode op, int16_t tile, BufferId buffer, V index, int64_t pitch, int64_t offset);
   V emit(Inst inst, BlockId block);
   V share(Inst inst);  // an equal earlier instruction's value, or a new one in its home block
   V findShared(const Inst& inst, uint64_t hash, BlockId block) const;

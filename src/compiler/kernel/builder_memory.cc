@@ -1,5 +1,6 @@
 // The Builder's memory instructions.
 #include "compiler/kernel/builder.h"
+#include "core/status.h"
 
 namespace tercel::kernel {
 
@@ -98,6 +99,28 @@ void Builder::scatter(BufferId buffer, V indices, V value, V mask) {
 
 void Builder::prefetch(BufferId buffer, V index, int64_t offset) {
   emit({.op = Opcode::prefetch, .operands = {index}, .imm = buffer, .offset = offset}, current_);
+}
+
+void Builder::tiles(Opcode op, std::initializer_list<int16_t> numbers) {
+  emit({.op = op, .list = numbers}, current_);
+}
+
+void Builder::tileLoad(int16_t tile, BufferId buffer, V index, int64_t pitch, int64_t offset) {
+  moveTile(Opcode::tile_load, tile, buffer, index, pitch, offset);
+}
+
+void Builder::tileStore(int16_t tile, BufferId buffer, V index, int64_t pitch, int64_t offset) {
+  moveTile(Opcode::tile_store, tile, buffer, index, pitch, offset);
+}
+
+void Builder::moveTile(Opcode op, int16_t tile, BufferId buffer, V index, int64_t pitch,
+                       int64_t offset) {
+  TERCEL_CHECK(pitch >= 0 && pitch <= INT16_MAX, "rows of a tile are ", pitch, " elements apart");
+  Scalar element = kernel_.buffers[buffer].element;
+  auto lanes = static_cast<uint16_t>(kTileRowBytes / byteSize(element));
+  emit({.op = op, .type = {element, lanes}, .operands = {index}, .imm = buffer, .offset = offset,
+        .list = {tile, static_cast<int16_t>(pitch)}},
+       current_);
 }
 
 }  // namespace tercel::kernel

@@ -52,6 +52,12 @@ class ContractNest {
   void emitTask(V task);
   // Of each tile: all, or what a block adds to its sums in memory, or what becomes of these.
   enum class Part { whole, block, sums };
+  struct Tile {
+    Groups groups;
+    V row;  // its first one's number, in units
+    V m_slot, column, n_slot;
+    V sums;  // where in memory
+  };
   // The tiles and panels of a task.
   struct Share {
     V tile, tile_end, panel, panel_end;
@@ -73,6 +79,8 @@ class ContractNest {
   // What of the sum is added at once.
   int64_t blockOf(size_t group) const;
   int64_t blockSize() const;
+  int64_t panelSize() const { return tiling_.roomFor(blockSize()) * tiling_.panel(); }
+  Scalar packedScalar() const { return tiling_.parts > 1 ? Scalar::i32 : sum_; }
   std::pair<V, V> rangeOf(size_t group);
   Index inBlock(size_t group, V i);
   V stepsInBlock();
@@ -84,6 +92,7 @@ class ContractNest {
   void packTurned(const Groups& groups, V column, V base);
   V inMemory(V in_panel);
   void turnSquare(const Groups& groups, V column, V k, V to);
+  void packRows(const Groups& groups, V row);
   void packM(const Groups& groups, V row);
   void packAcross(const Groups& groups, V row);
   using GroupBody = std::function<void(const Groups&, const Index&)>;
@@ -98,6 +107,7 @@ class ContractNest {
   DType operandType(const Axis& axis) const { return m_.shape(op_.operand(axis.operand)).dtype; }
   bool hasUnsignedParts(const Axis& axis) const;
   bool isBiased() const;
+  V partAt(Emitter& e, size_t operand, const Groups& groups);
   V wordAt(Emitter& e, size_t operand, const Groups& groups);
   V wordsAlong(size_t operand, const Groups& groups, V step, int lanes);
   V biased(size_t operand, V word);
@@ -105,13 +115,13 @@ class ContractNest {
   void packWordsM(const Groups& groups, V row);
   void addUpBias(V first, V last);
 
+  // contract_in_tiles.cc
+  int64_t possibleTileParts() const;
+  void clearRoom(V first, V last);
+  void packTurnedM(const Groups& groups, V row);
+  void addInTiles(const Tile& tile, Part part);
+
   // contract_tile.cc
-  struct Tile {
-    Groups groups;
-    V row;  // its first one's number, in units
-    V m_slot, column, n_slot;
-    V sums;  // where in memory
-  };
   using Sums = Builder::Values;
   void emitTile(const Tile& tile, Part part);
   Sums sumsOf(const Tile& tile);

@@ -31,7 +31,7 @@ void ContractNest::packN(const Groups& groups, V first, V last) {
   auto each = [&](const Groups& at, const std::function<void(const Groups&, V, V)>& body) {
     b_.forLoop(first, last, 1, [&](V panel) {
       auto [here, in_line] = onLine(columns_, at, panel, tiling_.line_panels);
-      V base = b_.imul(b_.isub(panel, first), b_.index(blockSize() * tiling_.panel()));
+      V base = b_.imul(b_.isub(panel, first), b_.index(panelSize()));
       body(here, startOf(in_line, tiling_.panel(), columns_.extent), base);
     });
   };
@@ -108,6 +108,13 @@ void ContractNest::turnSquare(const Groups& groups, V column, V k, V to) {
   transposeTile(b_, lines);
   for (int64_t r = 0; r < side; ++r)
     b_.store(n_scratch_, to, lines[static_cast<size_t>(r)], r * tiling_.panel());
+}
+
+void ContractNest::packRows(const Groups& groups, V row) {
+  bool lies_across = rows_.unit == 1 && strideOf(rows_.operand, rows_.group) == 1 &&
+                     strideOf(rows_.operand, innerSum()) != 1;
+  if (tiling_.in_tiles && lies_across) return packTurnedM(groups, row);
+  tiling_.parts > 1 ? packWordsM(groups, row) : packM(groups, row);
 }
 
 // [row][m_pitch_] of the m side: by vectors where it lies along k, else element by element. A

@@ -51,6 +51,10 @@ Guard ContractNest::columnGuard() {
 
 void ContractNest::emitTile(const Tile& tile, Part part) {
   if (part == Part::sums) return storeKept(tile);
+  if (tiling_.in_tiles) {
+    addInTiles(tile, part);
+    return part == Part::whole ? storeKept(tile) : void();
+  }
   Sums sums = sumsOf(tile);
   if (part == Part::block) return addToKept(tile, sums);
   if (!staged_) return storeDirectly(tile, sums);
@@ -151,7 +155,7 @@ ContractNest::Sums ContractNest::step(Emitter& e, const Tile& tile, const Groups
 
 V ContractNest::nVector(Emitter& e, const Tile& tile, const Groups& groups, const Index& k, int v) {
   if (tiling_.pack_n) {
-    V line = b_.iadd(b_.imul(tile.n_slot, b_.index(blockSize() * tiling_.panel())),
+    V line = b_.iadd(b_.imul(tile.n_slot, b_.index(panelSize())),
                      space_.emitScalar(space_.scale(k, tiling_.panel())));
     return b_.load(n_scratch_, line, tiling_.lanes, v * tiling_.lanes);
   }
@@ -211,7 +215,7 @@ void ContractNest::storeVector(Emitter& e, const Tile& tile, const Index& row, i
   Groups at = with(tile.groups, rows_.group, row);
   at = with(at, columns_.group, columnIndex(tile.column, v));
   DType dtype = m_.shape(op_.result()).dtype;
-  V result = tiling_.parts > 1 ? b_.cast(Opcode::itrunc, sum, computedScalar(dtype))
+  V result = sum_ == Scalar::i32 ? b_.cast(Opcode::itrunc, sum, computedScalar(dtype))
                                : roundTo(b_, sum, dtype);
   e.bindElem(op_.result(), {result, {}});
   e.guarded(columnGuard(), [&] {

@@ -68,6 +68,20 @@ bool suitsWords(const ContractSizes& s) {
   return s.parts > 1 && s.rows() >= 4 && s.columns() >= 8 && 2 * s.inner_k >= s.parts;
 }
 
+// Whole tiles of rows and columns, and sums that are worth the packing.
+bool suitsTiles(const ContractSizes& s) {
+  return s.tile_parts > 1 && s.m >= kTileRows && s.n >= kTileRows &&
+         kTileRows % s.m_side.unit == 0 && s.inner_k >= 2 * kTileRows;
+}
+
+// Two tiles down and two across, of whose eight registers four hold the sums.
+void chooseTiles(const ContractSizes& s, ContractTiling& t) {
+  t.in_tiles = true;
+  t.lanes = kTileRows;
+  t.vectors = s.n >= 2 * kTileRows ? 2 : 1;
+  t.rows = s.m >= 2 * kTileRows ? 2 * kTileRows : kTileRows;
+}
+
 ContractSizes inWords(ContractSizes s) {
   int64_t steps = ceilDiv(s.inner_k, s.parts), outer_sums = s.k / s.inner_k;
   if (s.outer_k == s.k) s.outer_k = steps;
@@ -124,6 +138,7 @@ void chooseBlock(const ContractSizes& s, ContractTiling& t) {
   constexpr int64_t kPackedBytes = 2048, kAlongBytes = 4096;  // of a row or column
   constexpr int64_t kFarSteps = 32, kWhole = 16;
   int64_t steps = (t.along_k ? kAlongBytes : kPackedBytes) / s.sum_bytes;
+  if (t.in_tiles) steps /= 2;  // a block's rows and columns both
   bool far = !t.along_k && !t.pack_n && isFar(s.n_side) && s.n >= 4 * t.panel();
   if (far) steps = kFarSteps;
   if (2 * s.k <= 3 * steps) return;
@@ -141,6 +156,8 @@ double allCycles(const ContractSizes& s, const Machine& machine, const ContractT
   double step = stepCost(s, t.lanes, t.rows, t.vectors);
   int lanes = sumLanes(machine, s.sum_bytes);
   if (t.along_k) step = static_cast<double>(s.rows() * s.columns()) / lanes;
+  constexpr double kTileWords = 160;  // a cycle, where tiles come from the L1 cache
+  if (t.in_tiles) step = static_cast<double>(s.rows() * s.columns()) / kTileWords;
   return step * static_cast<double>(s.k * s.batches);
 }
 
@@ -148,7 +165,7 @@ double allCycles(const ContractSizes& s, const Machine& machine, const ContractT
 int64_t fewestColumnTasks(const ContractSizes& s, const Machine& machine, const ContractTiling& t) {
   if (!t.pack_n) return 1;
   int64_t steps = t.block > 0 ? t.block * (s.k / s.outer_k) : s.k;
-  int64_t panel_bytes = steps * t.panel() * s.sum_bytes;
+  int64_t panel_bytes = t.roomFor(steps) * t.panel() * s.sum_bytes;
   int64_t panels = s.n_side.lines * t.line_panels;
   return ceilDiv(panels, std::max<int64_t>(1, machine.l2_bytes / 2 / panel_bytes));
 }
@@ -223,7 +240,12 @@ int sumLanes(const Machine& machine, int64_t sum_bytes) {
 
 ContractTiling chooseTiling(ContractSizes sizes, const Machine& machine) {
   ContractTiling tiling;
-  if (suitsAlong(sizes, machine)) {
+  if (suitsTiles(sizes)) {
+    tiling.parts = sizes.parts = sizes.tile_parts;
+    sizes = inWords(sizes);
+    chooseTiles(sizes, tiling);
+    choosePacking(sizes, tiling);
+  } else if (suitsAlong(sizes, machine)) {
     chooseAlong(sizes, machine, tiling);
   } else {
     if (suitsWords(sizes)) {

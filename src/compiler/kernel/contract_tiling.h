@@ -24,6 +24,7 @@ struct ContractSizes {
   int64_t batches = 1;
   int64_t sum_bytes = 4;
   int64_t parts = 1;  // products along the sum that a lane can add up at once
+  int64_t tile_parts = 1;  // that an element of the machine's tiles can; 1: they cannot
   ContractSide m_side, n_side;
 
   int64_t rows() const { return m_side.lines * m; }
@@ -37,6 +38,7 @@ struct ContractTiling {
   int lanes = 1;  // of the sums
   int vectors = 1;
   int64_t rows = 1;
+  bool in_tiles = false;  // a block of the machine's tiles instead, which take words of both sides
   bool along_k = false;  // vectors lie along the sum instead; one for each row and column
   bool pack_m = false, pack_n = false;
   // So many neighbours along the sum are packed in one lane of 32 bits. Steps of the sum are these
@@ -54,6 +56,10 @@ struct ContractTiling {
   int64_t tiles = 1, panels = 1;
 
   int64_t panel() const { return static_cast<int64_t>(vectors) * lanes; }
+  // Steps that memory has room for: tiles take whole ones.
+  int64_t roomFor(int64_t steps) const {
+    return in_tiles ? (steps + kTileRows - 1) / kTileRows * kTileRows : steps;
+  }
 };
 
 // Lanes of a vector that holds sums of this size.

@@ -63,6 +63,14 @@ void ContractNest::overCut(size_t group, const std::function<void(V)>& body) {
   b_.forLoop(b_.binary(Opcode::smin, last, whole), last, 1, body);
 }
 
+// An element as the part of a word that it is.
+V ContractNest::partAt(Emitter& e, size_t operand, const Groups& groups) {
+  if (tiling_.parts == 4) return operandAs(DType::s8, e, operand, groups);
+  if (!isFloat(sum_)) return operandAs(DType::s16, e, operand, groups);
+  V x = operandAs(DType::bf16, e, operand, groups);
+  return b_.cast(Opcode::bitcast, b_.cast(Opcode::fptrunc, x, Scalar::bf16), Scalar::i16);
+}
+
 // The word at the step that the innermost group says; what the last one lacks is zero.
 V ContractNest::wordAt(Emitter& e, size_t operand, const Groups& groups) {
   if (tiling_.parts == 1) return operandAt(e, operand, groups);
@@ -73,11 +81,8 @@ V ContractNest::wordAt(Emitter& e, size_t operand, const Groups& groups) {
   V word;
   for (int64_t i = 0; i < parts; ++i) {
     Index k = space_.add(space_.scale(step, tiling_.parts), Index(i));
-    V part = operandAs(DType::s32, e, operand, with(groups, innerSum(), k));
-    Type type = b_.type(part);
-    if (i + 1 < tiling_.parts)
-      part = b_.binary(Opcode::and_, part, b_.integer(type, (int64_t{1} << width) - 1));
-    part = b_.binary(Opcode::shl, part, b_.integer(type, i * width));
+    V part = b_.cast(Opcode::zext, partAt(e, operand, with(groups, innerSum(), k)), Scalar::i32);
+    part = b_.binary(Opcode::shl, part, b_.integer(b_.type(part), i * width));
     word = i == 0 ? part : b_.binary(Opcode::or_, word, part);
   }
   return biased(operand, word);
@@ -91,7 +96,7 @@ V ContractNest::wordsAlong(size_t operand, const Groups& groups, V step, int lan
   Index k = space_.loop(b_.imul(step, b_.index(parts)), extent(innerSum()), true);
   Groups here = with(groups, innerSum(), k);
   if (parts == 1) return b_.widen(operandAt(e, operand, here), lanes);
-  V x = operandAs(parts == 2 ? DType::s16 : DType::s8, e, operand, here);
+  V x = partAt(e, operand, here);
   x = b_.bitcast(b_.widen(x, elements), {Scalar::i32, static_cast<uint16_t>(lanes)});
   return biased(operand, x);
 }
@@ -135,7 +140,7 @@ void ContractNest::addUpBias(V first, V last) {
   V zero = b_.constant(type, 0), factors = b_.constant(type, 0x80808080);
   Sums none(static_cast<size_t>(tiling_.vectors), zero);
   b_.forLoop(first, last, 1, [&](V panel) {
-    V slot = b_.isub(panel, first), begin = b_.imul(slot, b_.index(blockSize() * tiling_.panel()));
+    V slot = b_.isub(panel, first), begin = b_.imul(slot, b_.index(panelSize()));
     Sums all = b_.forLoop(b_.index(0), stepsInBlock(), 1, {none.begin(), none.end()},
                           [&](V k, std::span<const V> now) {
       V line = b_.iadd(begin, b_.imul(k, b_.index(tiling_.panel())));

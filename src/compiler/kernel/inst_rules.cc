@@ -12,6 +12,8 @@ class Rules {
 
   std::string check() {
     if (op_ != Opcode::prefetch && result_.lanes == 0) return "a type without lanes";
+    if (std::string problem = checkTiles(); !problem.empty()) return problem;
+    if (instClass(op_) == InstClass::tiles) return {};
     if (instClass(op_) == InstClass::memory) return checkMemory();
     if (op_ >= Opcode::iadd && op_ <= Opcode::icmp) return checkInteger();
     if (op_ >= Opcode::fadd && op_ <= Opcode::fcmp) return checkFloat();
@@ -131,6 +133,17 @@ class Rules {
     return result_ == kernel_.type(body.yields[0]) ? "" : "the function yields another type";
   }
 
+  std::string checkTiles() const {
+    auto tiles = static_cast<size_t>(opcodeTiles(op_));
+    if (tiles == 0) return {};
+    bool is_memory = instClass(op_) == InstClass::memory;
+    if (inst_.list.size() != tiles + is_memory) return "another number of tiles";
+    for (size_t i = 0; i < tiles; ++i)
+      if (inst_.list[i] < 0 || inst_.list[i] >= kTiles) return "no such tile";
+    if (!is_memory) return {};
+    return byteSize(result_.scalar) * result_.lanes == kTileRowBytes ? "" : "no row of a tile";
+  }
+
   std::string checkMemory() const {
     const Buffer& buffer = kernel_.buffers[static_cast<size_t>(inst_.imm)];
     bool indexed = op_ == Opcode::gather || op_ == Opcode::scatter;
@@ -141,11 +154,12 @@ class Rules {
       return cat("the buffer holds ", scalarName(buffer.element));
     Type mask = result_.with(Scalar::i1);
     switch (op_) {
-      case Opcode::load: return {};
+      case Opcode::load: case Opcode::tile_load: return {};
       case Opcode::load_masked: case Opcode::gather: return wants(1, mask);
       default: break;
     }
     if (buffer.read_only) return "the buffer is read only";
+    if (op_ == Opcode::tile_store) return {};
     if (std::string problem = wants(1, result_); !problem.empty()) return problem;
     return inst_.operands.size() == 3 ? wants(2, mask) : "";
   }

@@ -29,13 +29,20 @@ std::string_view opcodeName(Opcode op) {
 }
 int opcodeOperands(Opcode op) { return kRows[static_cast<size_t>(op)].operands; }
 InstClass instClass(Opcode op) { return kRows[static_cast<size_t>(op)].cls; }
+int opcodeTiles(Opcode op) {
+  switch (op) {
+    case Opcode::tile_zero: case Opcode::tile_load: case Opcode::tile_store: return 1;
+    case Opcode::tile_dot_bf16: return 3;
+    default: return 0;
+  }
+}
 bool hasResult(Opcode op) {
   switch (op) {
     case Opcode::store: case Opcode::store_masked: case Opcode::store_streaming:
-    case Opcode::scatter: case Opcode::prefetch:
+    case Opcode::scatter: case Opcode::prefetch: case Opcode::tile_load: case Opcode::tile_store:
       return false;
     default:
-      return instClass(op) != InstClass::control;
+      return instClass(op) == InstClass::pure || instClass(op) == InstClass::memory;
   }
 }
 std::string_view scalarName(Scalar s) { return kScalars[static_cast<size_t>(s)]; }

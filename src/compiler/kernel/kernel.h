@@ -20,10 +20,11 @@ enum class Opcode : uint8_t {
 #define INST(name, operands, cls) name,
 #include "compiler/kernel/insts.def"
 };
-enum class InstClass : uint8_t { pure, memory, control };
+enum class InstClass : uint8_t { pure, memory, tiles, control };
 std::string_view opcodeName(Opcode op);  // without the trailing underscore
 int opcodeOperands(Opcode op);
 InstClass instClass(Opcode op);
+int opcodeTiles(Opcode op);  // how many numbers of tiles its list begins with
 bool hasResult(Opcode op);  // one value; instructions that hold blocks have any number
 
 enum class Scalar : uint8_t { i1, i8, i16, i32, i64, f16, bf16, f32, f64 };
@@ -62,6 +63,8 @@ using FunctionId = uint32_t;
 // Behind each piece of scratch memory: what a whole vector that starts in it may read and write.
 inline constexpr int64_t kScratchSlack = 64;
 
+inline constexpr int kTiles = 8, kTileRows = 16, kTileRowBytes = 64;
+
 // Where memory comes from: a parameter (params[param]) or the task's own scratch memory.
 struct Buffer {
   Scalar element = Scalar::f32;
@@ -81,7 +84,7 @@ struct Inst {
   int64_t imm = 0;     // constant bits, predicate, lane, buffer, step or function
   int64_t offset = 0;  // memory: added to the index
   SmallVector<BlockId, 2> blocks;
-  std::vector<int16_t> list;  // shuffle lanes
+  std::vector<int16_t> list;  // shuffle lanes, tiles
 };
 
 struct Block {

@@ -27,7 +27,7 @@ bool ContractNest::suits() {
   if (!classify()) return false;
   tiling_ = chooseTiling(sizes(), low_.machine);
   if (tiling_.parts > 1) {
-    sum_ = Scalar::i32;
+    if (!isFloat(sum_)) sum_ = Scalar::i32;
     k_ = k_ / extent(innerSum()) * steps(innerSum());
   }
   bool contiguous = tiling_.along_k || std::abs(strideOf(columns_.operand, columns_.group)) <= 1;
@@ -183,6 +183,7 @@ ContractSizes ContractNest::sizes() const {
           .batches = elementCount(task_extents_),
           .sum_bytes = byteSize(sum_),
           .parts = possibleParts(),
+          .tile_parts = possibleTileParts(),
           .m_side = side(rows_),
           .n_side = side(columns_)};
 }
@@ -235,16 +236,17 @@ void ContractNest::addScratch() {
   constexpr int64_t kLine = 64;
   const ContractTiling& t = tiling_;
   int64_t k = blockSize();
-  if (t.pack_n) n_scratch_ = b_.addScratch(sum_, t.panels * k * t.panel());
+  Scalar packed = packedScalar();
+  if (t.pack_n) n_scratch_ = b_.addScratch(packed, t.panels * panelSize());
   if (isBiased()) bias_scratch_ = b_.addScratch(sum_, t.panels * t.panel());
   if (t.across) {
     m_pitch_ = k * t.rows;
-    m_scratch_ = b_.addScratch(sum_, t.together * m_pitch_);
+    m_scratch_ = b_.addScratch(packed, t.together * m_pitch_);
   } else if (t.pack_m) {
-    m_pitch_ = k + kLine / byteSize(sum_);  // rows keep out of each other's cache sets
-    m_scratch_ = b_.addScratch(sum_, t.rows * m_pitch_);
+    m_pitch_ = t.roomFor(k) + kLine / byteSize(packed);  // rows keep out of each other's cache sets
+    m_scratch_ = b_.addScratch(packed, t.rows * m_pitch_);
   }
-  staged_ = t.block > 0 || (hasEpilogue() && t.rows * t.vectors > 1);
+  staged_ = t.block > 0 || t.in_tiles || (hasEpilogue() && t.rows * t.vectors > 1);
   int64_t kept = t.block > 0 ? t.tiles * t.panels : 1;
   if (staged_) tile_scratch_ = b_.addScratch(sum_, kept * t.rows * t.panel());
 }
@@ -295,11 +297,14 @@ void ContractNest::emitTask(V task) {
   auto [tile_first, tile_last] =
       bounds(rows, t.row_tasks, t.tiles, rows_.lines() * t.line_tiles);
   Share share{tile_first, tile_last, first, last};
+  if (t.in_tiles) b_.tiles(Opcode::tiles_begin);
   t.block > 0 ? emitBlocks(groups, share) : emitShare(groups, share, Part::whole);
+  if (t.in_tiles) b_.tiles(Opcode::tiles_end);
 }
 
 void ContractNest::emitShare(const Groups& groups, const Share& share, Part part) {
   const ContractTiling& t = tiling_;
+  if (t.in_tiles && part != Part::sums) clearRoom(share.panel, share.panel_end);
   if (t.pack_n && part != Part::sums) packN(groups, share.panel, share.panel_end);
   if (isBiased() && part != Part::sums) addUpBias(share.panel, share.panel_end);
   b_.forLoop(share.tile, share.tile_end, t.together,
@@ -329,7 +334,7 @@ void ContractNest::emitTiles(const Groups& all, V number, const Share& share, Pa
   bool packs = part != Part::sums;
   if (!tiling_.across) {
     V row = startOf(tile, tiling_.rows / rows_.unit, rows_.extent / rows_.unit);
-    if (tiling_.pack_m && packs) tiling_.parts > 1 ? packWordsM(groups, row) : packM(groups, row);
+    if (tiling_.pack_m && packs) packRows(groups, row);
     return emitPanels(groups, row, b_.index(0), sums, share, part);
   }
   V rows = b_.index(tiling_.rows);

@@ -110,8 +110,9 @@ class Parser : TextReader {
       default: break;
     }
     if (instClass(inst.op) == InstClass::memory) TERCEL_TRY(memory(inst));
-    else TERCEL_TRY(pure(inst));
-    if (inst.op == Opcode::prefetch) return {};
+    if (instClass(inst.op) == InstClass::pure) TERCEL_TRY(pure(inst));
+    if (opcodeTiles(inst.op)) TERCEL_TRY(list(inst, 0, INT16_MAX));
+    if (inst.op == Opcode::prefetch || instClass(inst.op) == InstClass::tiles) return {};
     TERCEL_TRY(scan_.expect(":"));
     TERCEL_ASSIGN(inst.type, type());
     if (inst.op == Opcode::constant) {
@@ -138,7 +139,7 @@ class Parser : TextReader {
       TERCEL_TRY(scan_.expect(","));
       TERCEL_TRY(integerInto(inst.imm));
     }
-    return inst.op == Opcode::shuffle ? lanes(inst) : Status();
+    return inst.op == Opcode::shuffle ? list(inst, -1, 2 * kMaxLanes - 1) : Status();
   }
 
   Status operands(Inst& inst) {
@@ -164,12 +165,12 @@ class Parser : TextReader {
     return scan_.expect(")");
   }
 
-  Status lanes(Inst& inst) {
+  Status list(Inst& inst, int64_t least, int64_t most) {
     TERCEL_TRY(scan_.expect("["));
     do {
-      TERCEL_ASSIGN(int64_t lane, scan_.integer());
-      if (lane < -1 || lane >= 2 * kMaxLanes) return scan_.errorAtLast("no lane ", lane);
-      inst.list.push_back(static_cast<int16_t>(lane));
+      TERCEL_ASSIGN(int64_t number, scan_.integer());
+      if (number < least || number > most) return scan_.errorAtLast(number, " is out of range");
+      inst.list.push_back(static_cast<int16_t>(number));
     } while (scan_.accept(","));
     return scan_.expect("]");
   }

@@ -151,6 +151,10 @@ class Printer {
     if (instClass(inst.op) == InstClass::memory) {
       memory(inst);
       if (inst.op == Opcode::prefetch) return;
+      if (opcodeTiles(inst.op)) list(inst);
+    } else if (instClass(inst.op) == InstClass::tiles) {
+      if (opcodeTiles(inst.op)) list(inst);
+      return;
     } else if (inst.op == Opcode::constant) {
       out_ += ' ' + constantText(inst.type.scalar, static_cast<uint64_t>(inst.imm));
     } else if (inst.op == Opcode::icmp || inst.op == Opcode::fcmp) {
@@ -161,7 +165,7 @@ class Printer {
     } else {
       operands(inst, 0);
       if (inst.op == Opcode::extract) out_ += cat(", ", inst.imm);
-      if (inst.op == Opcode::shuffle) lanes(inst);
+      if (inst.op == Opcode::shuffle) list(inst);
     }
     out_ += " : " + toString(inst.type);
   }
@@ -190,7 +194,7 @@ class Printer {
     }
   }
 
-  void lanes(const Inst& inst) {
+  void list(const Inst& inst) {
     out_ += " [";
     for (size_t i = 0; i < inst.list.size(); ++i) out_ += cat(i ? ", " : "", inst.list[i]);
     out_ += ']';

@@ -10,6 +10,8 @@
 #include <utility>
 #include <vector>
 
+#include "core/tile_registers.h"
+
 namespace tercel::engine {
 namespace {
 
@@ -83,6 +85,7 @@ double cpuQuota() {
 bool cpuSupports([[maybe_unused]] std::string_view feature) {
 #if defined(__x86_64__)
   __builtin_cpu_init();
+  if (feature == "amx-tile") return useTileRegisters();
   const std::pair<const char*, bool> known[] = {
 #define CPU_FEATURE(name) {name, __builtin_cpu_supports(name) != 0},
 #include "runtime/engine/cpu_features.def"
