@@ -1,5 +1,4 @@
 #include <gtest/gtest.h>
-
 #include <unistd.h>
 
 #include <atomic>
@@ -45,14 +44,18 @@ Bytes callProgram() {
   return tercel::program::serialize(m.program);
 }
 
+constexpr tercel::Architecture kOtherArchitecture =
+    tercel::kHostArchitecture == tercel::Architecture::x86_64 ? tercel::Architecture::aarch64
+                                                              : tercel::Architecture::x86_64;
+
 // (state, a) -> (r = copy of the state, state = custom call of (a)); state in place.
-Bytes storeProgram(const char* features = "") {
+Bytes storeProgram(tercel::Architecture architecture = tercel::kHostArchitecture) {
   tercel::test::ProgramMaker m;
   uint32_t state = m.argument(kShape, 1), a = m.argument(kShape);
   uint32_t r = m.result(kShape), stored = m.result(kShape);
   m.copy(0, state, r);
   addCall(m, a, stored);
-  m.program.target_features = features;
+  m.program.architecture = architecture;
   return tercel::program::serialize(m.program);
 }
 
@@ -65,7 +68,8 @@ tercel::program::Artifact makeArtifact() {
   artifact.data = {values, std::as_bytes(std::span(*values))};
   artifact.data_bytes = artifact.data.bytes.size();
   artifact.data_hash = tercel::program::hashBytes(artifact.data.bytes);
-  artifact.globals = {{"params.w", kShape, true, true, 0}, {"cache", kShape, true, false, 0},
+  artifact.globals = {{"params.w", kShape, true, true, 0},
+                      {"cache", kShape, true, false, 0},
                       {"fixed", kShape, false, true, 64}};
   tercel::program::Procedure swap;
   swap.name = "swap";
@@ -74,8 +78,7 @@ tercel::program::Artifact makeArtifact() {
   swap.stored = {0};
   swap.arguments = {{"x", kShape}};
   swap.results = {{"old", kShape}};
-  swap.codes = {storeProgram("+no-such-thing,+avx512fp16,+amx-tile,+amx-bf16,+avx512vnni"),
-                storeProgram()};
+  swap.codes = {storeProgram(kOtherArchitecture), storeProgram()};
   artifact.procedures = {swap};
   return artifact;
 }
@@ -234,8 +237,7 @@ TEST(ProgramApi, NamesAreFound) {
   size_t at = 9;
   EXPECT_EQ(tercel_program_find_procedure(loaded.program, "swap", nullptr, &at), TERCEL_OK);
   EXPECT_EQ(at, 0u);
-  EXPECT_EQ(tercel_program_find_procedure(loaded.program, "swap", "batch3", &at),
-            TERCEL_NOT_FOUND);
+  EXPECT_EQ(tercel_program_find_procedure(loaded.program, "swap", "batch3", &at), TERCEL_NOT_FOUND);
   EXPECT_EQ(tercel_program_find_global(loaded.program, "fixed", &at), TERCEL_OK);
   EXPECT_EQ(at, 2u);
   auto value = sized<tercel_value_info>();
@@ -264,9 +266,8 @@ TEST(ProgramApi, ASecondThreadIsRefused) {
   ASSERT_EQ(tercel_instance_create(program, &options, &instance), TERCEL_OK);
   float a[6] = {}, r[6] = {}, r2[6] = {};
   tercel_buffer in = {a, 24}, out = {r, 24}, out2 = {r2, 24};
-  std::thread first([&] {
-    EXPECT_EQ(tercel_instance_call(instance, 0, &in, 1, &out, 1), TERCEL_OK);
-  });
+  std::thread first(
+      [&] { EXPECT_EQ(tercel_instance_call(instance, 0, &in, 1, &out, 1), TERCEL_OK); });
   while (!meeting.inside) std::this_thread::yield();
   EXPECT_EQ(tercel_instance_call(instance, 0, &in, 1, &out2, 1), TERCEL_FAILED_PRECONDITION);
   EXPECT_STREQ(tercel_error_message(), "another thread is using this instance of c_program");
@@ -428,8 +429,8 @@ TEST(ProgramApi, WeightsInAFileOfTheirOwn) {
 TEST(ProgramApi, OtherVersionsAreRefused) {
   Bytes bytes = serializeArtifact(makeArtifact());
   tercel_program* program = nullptr;
-  for (uint32_t version : {tercel::program::kArtifactVersion - 1,
-                           tercel::program::kArtifactVersion + 1}) {
+  for (uint32_t version :
+       {tercel::program::kArtifactVersion - 1, tercel::program::kArtifactVersion + 1}) {
     tercel::program::sealFile(bytes, {"TERCELAR", "artifact", version});
     EXPECT_EQ(tercel_program_load(bytes.data(), bytes.size(), nullptr, &program),
               TERCEL_INVALID_ARGUMENT);
@@ -500,14 +501,12 @@ TEST(ProgramApi, GlobalsThatFitIntoNoMemory) {
 TEST(ProgramApi, NoCpuForIt) {
   tercel::program::Artifact artifact = makeArtifact();
   artifact.targets = {"monster"};
-  artifact.procedures[0].codes = {
-      storeProgram("+avx512fp16,+amx-tile,+amx-bf16,+avx512vnni,+avx512ifma,+avx512bf16")};
+  artifact.procedures[0].codes = {storeProgram(kOtherArchitecture)};
   Bytes bytes = serializeArtifact(artifact);
   tercel_program* program = nullptr;
   const int code = tercel_program_load(bytes.data(), bytes.size(), nullptr, &program);
-  if (code == TERCEL_OK) GTEST_SKIP() << "this CPU has everything";
   EXPECT_EQ(code, TERCEL_FAILED_PRECONDITION);
-  EXPECT_NE(std::strstr(tercel_error_message(), ", which this one lacks"), nullptr)
+  EXPECT_NE(std::strstr(tercel_error_message(), ", and this machine is "), nullptr)
       << tercel_error_message();
 }
 
