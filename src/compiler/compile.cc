@@ -10,6 +10,7 @@
 #include "compiler/ir/verifier.h"
 #include "compiler/kernel_cache.h"
 #include "compiler/passes/pipeline.h"
+#include "compiler/plan/fork_rows.h"
 #include "compiler/plan/plan.h"
 #include "compiler/plan/signature.h"
 #include "compiler/plan/slice_loops.h"
@@ -35,6 +36,7 @@ Result<program::Program> compileChecked(ir::Module module, const CompileOptions&
     };
   TERCEL_TRY(passes::runPipeline(module, pipeline));
   if (plan::sliceLoops(module)) dumpModule(options, "slice_loops", module);
+  if (plan::forkRows(module)) dumpModule(options, "fork_rows", module);
   if (options.verify) TERCEL_TRY(ir::verify(module));
   TERCEL_ASSIGN(plan::Plan plan, plan::makePlan(module, options.can_call));
   if (options.dump) options.dump("plan", plan::print(module, plan));

@@ -65,6 +65,7 @@ enum class StepKind : uint8_t {
 // branch       slots = the selector; sequences = the branches. A pred selector takes sequences[0]
 //              where true, [1] where false; an s32 one its index, the last one when out of range.
 //              values = {1} for pred, {4} for s32
+// fork         sequences = what may run in any order and at once: none touches what another writes
 // sort         slots = operands..., results...; target = comparator kernel, whose params are the
 //              operands' rows and which compares elements `begin` and `end`: 1 in scratch[0] where
 //              the first goes before the second; values = {outer, length, inner, kept, size of an

@@ -151,6 +151,8 @@ class Validator {
         return checkWhile(step, depth);
       case StepKind::branch:
         return checkBranch(step, depth);
+      case StepKind::fork:
+        return checkFork(step, depth);
       case StepKind::sort:
         return checkSort(step);
       case StepKind::custom_call:
@@ -213,6 +215,12 @@ class Validator {
     if (count == 0 || (step.values[0] == 1 && count != 2)) {
       return invalidArgument("branch has ", count, " sequences");
     }
+    for (uint32_t id : step.sequences) TERCEL_TRY(checkSequence(id, depth + 1));
+    return Status();
+  }
+
+  Status checkFork(const Step& step, int depth) {
+    if (!step.slots.empty()) return invalidArgument("fork takes no slots");
     for (uint32_t id : step.sequences) TERCEL_TRY(checkSequence(id, depth + 1));
     return Status();
   }

@@ -4,7 +4,7 @@
 
 #include "compiler/ir/builder.h"
 #include "compiler/ir/infer.h"
-#include "compiler/passes/clone.h"
+#include "compiler/ir/clone.h"
 
 namespace tercel::tools {
 namespace {
@@ -154,7 +154,7 @@ bool isInReducer(const Module& m, OpId id) {
 
 std::vector<OpId> opsOfMain(const Module& module) {
   std::vector<OpId> ops;
-  passes::forEachOp(module, module.main().body, [&](OpId id, RegionId) { ops.push_back(id); });
+  ir::forEachOp(module, module.main().body, [&](OpId id, RegionId) { ops.push_back(id); });
   return ops;
 }
 

@@ -5,6 +5,7 @@
 #include "compiler/ir/text.h"
 #include "compiler/ir/verifier.h"
 #include "compiler/passes/pipeline.h"
+#include "compiler/plan/fork_rows.h"
 #include "compiler/plan/plan.h"
 #include "compiler/plan/slice_loops.h"
 #include "tools/command_line.h"
@@ -62,6 +63,7 @@ Status run(CommandLine line) {
   if (chosen.empty() && !none) TERCEL_TRY(passes::runPipeline(module, options));
   if (plan) {
     plan::sliceLoops(module);
+    plan::forkRows(module);
     TERCEL_ASSIGN(plan::Plan made, plan::makePlan(module));
     std::fputs(plan::print(module, made).c_str(), stdout);
   } else {

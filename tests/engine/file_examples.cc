@@ -29,6 +29,7 @@ Program programOfEverything() {
   uint32_t kernel = maker.kernel("kernel_0", ignore, 128);
   uint32_t condition = maker.sequence(), body = maker.sequence();
   uint32_t then = maker.sequence(), otherwise = maker.sequence();
+  uint32_t beside = maker.sequence(), besides = maker.sequence();
   maker.run(0, kernel, {a, c, r}, 100, 10);
   maker.copy(0, r, t);
   Step& loop = maker.step(0, StepKind::while_loop, {pred});
@@ -45,6 +46,8 @@ Program programOfEverything() {
   call.values = program::encode({4, {{vector}}, {{vector}}});
   call.name = "lapack_spotrf_ffi";
   call.text = "{uplo = 76 : ui8}";
+  maker.step(otherwise, StepKind::fork, {}).sequences = {beside, besides};
+  maker.run(besides, kernel, {t});
   uint32_t spectrum = maker.arena(24);
   maker.step(otherwise, StepKind::fft, {c, spectrum}).values = {2, 4, 1, 4};
   Program program = std::move(maker.program);

@@ -1,6 +1,8 @@
 // Every kind of step, with C++ functions for kernels.
 #include <gtest/gtest.h>
 
+#include <atomic>
+#include <chrono>
 #include <cstring>
 #include <stdexcept>
 #include <thread>
@@ -34,6 +36,9 @@ void increment(void* const* p, int64_t, int64_t, void*) { ++*as<int32_t>(p[0]); 
 template <int kValue>
 void store(void* const* p, int64_t, int64_t, void*) {
   *as<int32_t>(p[0]) = kValue;
+}
+void addIntegers(void* const* p, int64_t, int64_t, void*) {
+  *as<int32_t>(p[1]) += *as<int32_t>(p[0]);
 }
 void zero(void* const* p, int64_t, int64_t, void*) { *as<int32_t>(p[0]) = 0; }
 // Fails to be right where two calls share scratch.
@@ -232,6 +237,69 @@ TEST(Steps, BranchOnIndexTakesTheLastWhereOutOfRange) {
   }
 }
 
+std::atomic<int> arrived{0};
+// 1 where as many as there are branches are in it at the same time.
+void meet(void* const* p, int64_t, int64_t, void*) {
+  ++arrived;
+  auto end = std::chrono::steady_clock::now() + std::chrono::seconds(20);
+  while (arrived.load() < 2 && std::chrono::steady_clock::now() < end) std::this_thread::yield();
+  *as<int32_t>(p[0]) = arrived.load() == 2;
+}
+
+TEST(Steps, BranchesOfAForkRunAtOnce) {
+  ProgramMaker m;
+  std::vector<uint32_t> branches;
+  for (int i = 0; i < 2; ++i) {
+    branches.push_back(m.sequence());
+    m.run(branches.back(), m.kernel("meet", meet), {m.result(kInt)});
+  }
+  m.step(0, StepKind::fork, {}).sequences = branches;
+  auto loaded = m.load();
+  ASSERT_TRUE(loaded.ok()) << loaded.status().message();
+  ThreadPool pool(2);
+  int32_t met[2] = {};
+  arrived = 0;
+  ASSERT_TRUE(runOn(**loaded, {}, {&met[0], &met[1]}, &pool).ok());
+  EXPECT_EQ(met[0] + met[1], 2);
+}
+
+// Each of 8 branches counts in a loop, and forks again; what follows sees all of it.
+TEST(Steps, ForksWithLoopsAndForksInside) {
+  constexpr int kBranches = 8;
+  ProgramMaker m;
+  uint32_t limit = m.argument(kInt);
+  uint32_t less = m.kernel("less", lessThan), more = m.kernel("more", increment);
+  uint32_t clear = m.kernel("clear", zero), add = m.kernel("add", addIntegers);
+  std::vector<uint32_t> branches, counts;
+  for (int i = 0; i < kBranches; ++i) {
+    uint32_t count = m.arena(4), going_on = m.arena(1);
+    uint32_t branch = m.sequence(), condition = m.sequence(), body = m.sequence();
+    uint32_t inner = m.sequence();
+    m.run(branch, clear, {count});
+    m.run(condition, less, {count, limit, going_on});
+    m.run(body, more, {count});
+    auto& loop = m.step(branch, StepKind::while_loop, {going_on});
+    loop.target = condition;
+    loop.sequences = {body};
+    m.step(branch, StepKind::fork, {}).sequences = {inner};
+    m.run(inner, more, {count});
+    branches.push_back(branch);
+    counts.push_back(count);
+  }
+  m.step(0, StepKind::fork, {}).sequences = branches;
+  uint32_t sum = m.result(kInt);
+  m.run(0, clear, {sum});
+  for (uint32_t count : counts) m.run(0, add, {count, sum});
+  auto loaded = m.load();
+  ASSERT_TRUE(loaded.ok()) << loaded.status().message();
+  ThreadPool pool(3);
+  for (ThreadPool* threads : {static_cast<ThreadPool*>(nullptr), &pool}) {
+    int32_t size = 13, out = 0;
+    ASSERT_TRUE(runOn(**loaded, {&size}, {&out}, threads).ok());
+    EXPECT_EQ(out, kBranches * 14);
+  }
+}
+
 TEST(Steps, Sort) {
   ProgramMaker m;
   Shape keys{DType::s32, {5}}, values{DType::s64, {5}};
@@ -291,6 +359,32 @@ TEST(Steps, CustomCall) {
   status = runOn(**loaded, {&in}, {&out}, nullptr, &doubler);
   EXPECT_EQ(status.code(), Code::internal);
   EXPECT_NE(status.message().find("nothing to double"), std::string::npos) << status.message();
+}
+
+// The first error in the order of the program counts, thrown ones too; other branches come to an end.
+TEST(Steps, ErrorsInAFork) {
+  ProgramMaker m;
+  std::vector<uint32_t> branches;
+  for (int i = 0; i < 3; ++i) {
+    branches.push_back(m.sequence());
+    auto& step = m.step(branches.back(), StepKind::custom_call, {m.argument(kInt), m.result(kInt)});
+    step.values = program::encode({4, {{kInt}}, {{kInt}}});
+    step.name = "double";
+    step.text = "by two";
+  }
+  m.step(0, StepKind::fork, {}).sequences = branches;
+  auto loaded = m.load();
+  ASSERT_TRUE(loaded.ok()) << loaded.status().message();
+  Doubler doubler;
+  ThreadPool pool(3);
+  for (ThreadPool* threads : {static_cast<ThreadPool*>(nullptr), &pool}) {
+    int32_t in[] = {4, 0, -1}, out[3] = {};
+    Status status = runOn(**loaded, {&in[0], &in[1], &in[2]}, {&out[0], &out[1], &out[2]}, threads,
+                          &doubler);
+    EXPECT_EQ(status.code(), Code::internal);
+    EXPECT_NE(status.message().find("nothing to double"), std::string::npos) << status.message();
+    EXPECT_EQ(out[0], 8);
+  }
 }
 
 TEST(Steps, AnUnknownCustomCallIsNamed) {

@@ -31,6 +31,13 @@ TEST(If, RegionsSeeTheValuesAround) {
   expectOp(kIf, {"pred[] (false)", "s32[2] (1, 2)"}, {"s32[2] (-1, -2)"});
 }
 
+TEST(Fork, GivesWhatAllBranchesGive) {
+  std::string_view branches =
+      "fork() branch() {\n%a = negate(%0) : s32[2]\nreturn %a, %0\n} branch() {\nreturn\n"
+      "} branch() {\n%b = add(%0, %0) : s32[2]\nreturn %b\n} : s32[2], s32[2], s32[2]";
+  expectOp(branches, {"s32[2] (1, 2)"}, {"s32[2] (-1, -2)", "s32[2] (1, 2)", "s32[2] (2, 4)"});
+}
+
 // Collatz: the steps from %0 to 1.
 constexpr std::string_view kCollatz =
     "while(%0, %1) cond(%a: s64[], %b: s32[]) {\n"

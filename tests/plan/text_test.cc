@@ -1,5 +1,5 @@
 // Every file of cases/, one test each: a module as it leaves the passes, and its plan; or with
-// slice_loops as its last pass, what that makes of it.
+// slice_loops or fork_rows as its last pass, what that makes of it.
 // TERCEL_BLESS=1 writes what comes out as what is expected.
 #include "compiler/ir/text.h"
 
@@ -8,14 +8,15 @@
 #include "case_file.h"
 #include "compiler/ir/verifier.h"
 #include "compiler/passes/pipeline.h"
+#include "compiler/plan/fork_rows.h"
 #include "compiler/plan/plan.h"
 #include "compiler/plan/slice_loops.h"
 
 namespace tercel::plan {
 namespace {
 
-std::string sliced(ir::Module& module) {
-  if (!sliceLoops(module)) return "unchanged\n";
+std::string rewritten(ir::Module& module, bool (*rewrite)(ir::Module&)) {
+  if (!rewrite(module)) return "unchanged\n";
   const Status valid = ir::verify(module);
   return valid.ok() ? ir::print(module) : "not valid: " + valid.message() + "\n";
 }
@@ -25,7 +26,8 @@ std::string outcome(const std::vector<std::string>& passes, const std::string& i
   if (!module.ok()) return "cannot parse: " + module.status().message() + "\n";
   if (Status s = ir::verify(*module); !s.ok()) return "not valid: " + s.message() + "\n";
   for (const std::string& name : passes) {
-    if (name == "slice_loops") return sliced(*module);
+    if (name == "slice_loops") return rewritten(*module, sliceLoops);
+    if (name == "fork_rows") return rewritten(*module, forkRows);
     if (Status s = passes::runPass(name, *module, {}); !s.ok()) return "error: " + s.message();
   }
   Result<Plan> plan = makePlan(*module);

@@ -57,6 +57,15 @@ Result<Literals> evalCase(Evaluation& evaluation, const Op& op, Operands operand
   return evaluation.runRegion(op.regions[static_cast<size_t>(index)], {});
 }
 
+Result<Literals> evalFork(Evaluation& evaluation, const Op& op, Operands) {
+  Literals all;
+  for (ir::RegionId region : op.regions) {
+    TERCEL_ASSIGN(Literals results, evaluation.runRegion(region, {}));
+    std::ranges::move(results, std::back_inserter(all));
+  }
+  return all;
+}
+
 Result<Literals> evalIf(Evaluation& evaluation, const Op& op, Operands operands) {
   return evaluation.runRegion(op.regions[operands[0].at<bool>(0) ? 0 : 1], {});
 }

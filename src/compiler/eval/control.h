@@ -8,6 +8,7 @@ Result<Literals> evalCall(Evaluation& evaluation, const Op& op, Operands operand
 Result<Literals> evalCase(Evaluation& evaluation, const Op& op, Operands operands);
 Result<Literals> evalComposite(Evaluation& evaluation, const Op& op, Operands operands);
 Result<Literals> evalCustomCall(Evaluation& evaluation, const Op& op, Operands operands);
+Result<Literals> evalFork(Evaluation& evaluation, const Op& op, Operands operands);
 Result<Literals> evalIf(Evaluation& evaluation, const Op& op, Operands operands);
 Result<Literals> evalWhile(Evaluation& evaluation, const Op& op, Operands operands);
 Result<Literals> evalIdentity(Evaluation& evaluation, const Op& op, Operands operands);

@@ -33,6 +33,7 @@ constexpr std::pair<OpKind, OpEval> kRows[] = {
     {OpKind::dynamic_slice_, evalDynamicSlice},
     {OpKind::dynamic_update_slice_, evalDynamicUpdateSlice},
     {OpKind::fft_, evalFft},
+    {OpKind::fork_, evalFork},
     {OpKind::gather_, evalGather},
     {OpKind::get_dimension_size_, evalGetDimensionSize},
     {OpKind::if_, evalIf},

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "compiler/ir/clone.h"
+
 namespace tercel::ir {
 namespace {
 
@@ -119,7 +121,8 @@ OpId copyCut(Module& m, const Op& op, Values operands, Cut cut, int64_t lines) {
   Op& copied = m.op(id);
   copied.attrs = op.attrs;
   copied.loc = op.loc;
-  copied.regions = op.regions;
+  RegionCopier copier(m, m);
+  for (RegionId region : op.regions) copied.regions.push_back(copier.copy(region));
   const bool is_slice = op.kind == OpKind::slice_;
   if (cut.isWhole() || (!is_slice && op.kind != OpKind::dynamic_slice_)) return id;
   const AttrKey key = is_slice ? AttrKey::limit_indices : AttrKey::slice_sizes;

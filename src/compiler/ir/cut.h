@@ -22,7 +22,7 @@ struct Cut {
 std::optional<std::vector<Cut>> operandCuts(const Module& module, const Op& op, Cut cut);
 
 // The op once more, of which `cut` is `lines` lines, on operands that are cut so. It is in no region
-// yet; its regions are the same.
+// yet.
 OpId copyCut(Module& module, const Op& op, Values operands, Cut cut, int64_t lines);
 
 }  // namespace tercel::ir

@@ -27,6 +27,16 @@ Result<Types> inferBranches(const OpUse& use, DType selector) {
   return types;
 }
 
+Result<Types> inferFork(const OpUse& use) {
+  Types types;
+  for (size_t i = 0; i < use.regions.size(); ++i) {
+    TERCEL_TRY(checkRegionArgs(use, i, {}));
+    const Types own = regionResultTypes(use, i);
+    types.insert(types.end(), own.begin(), own.end());
+  }
+  return types;
+}
+
 Result<Types> inferWhile(const OpUse& use) {
   Types carried = operandTypes(use), pred{Type{Shape{DType::pred, {}}}};
   TERCEL_TRY(checkRegionArgs(use, 0, carried));
@@ -125,6 +135,8 @@ Result<Types> inferControl(const OpUse& use) {
       return inferBranches(use, DType::s32);
     case OpKind::if_:
       return inferBranches(use, DType::pred);
+    case OpKind::fork_:
+      return inferFork(use);
     case OpKind::while_:
       return inferWhile(use);
     case OpKind::custom_call_:

@@ -16,6 +16,7 @@ std::string_view regionKeyword(OpKind kind, size_t i) {
     case OpKind::if_:
       return i == 0 ? "true" : "false";
     case OpKind::case_:
+    case OpKind::fork_:
       return "branch";
     default:
       return "body";

@@ -3,7 +3,7 @@
 // emits is brought into canonical form at once.
 #include <algorithm>
 
-#include "compiler/passes/clone.h"
+#include "compiler/ir/clone.h"
 #include "compiler/passes/constants.h"
 #include "compiler/passes/dimensions.h"
 #include "compiler/passes/effects.h"

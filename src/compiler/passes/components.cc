@@ -4,7 +4,7 @@
 #include <unordered_map>
 
 #include "compiler/ir/cut.h"
-#include "compiler/passes/clone.h"
+#include "compiler/ir/clone.h"
 #include "compiler/passes/effects.h"
 
 namespace tercel::passes {

@@ -1,7 +1,7 @@
 // Liveness runs backwards from the results of the functions and from effects, lane by lane: a
 // loop-carried value is live where its result is read after the loop, or where a live op of the
 // body or condition reads it; one that only feeds itself is not.
-#include "compiler/passes/clone.h"
+#include "compiler/ir/clone.h"
 #include "compiler/passes/effects.h"
 #include "compiler/passes/lanes.h"
 #include "compiler/passes/passes.h"

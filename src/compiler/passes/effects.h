@@ -1,6 +1,6 @@
 // What an op does besides making its results.
 #pragma once
-#include "compiler/passes/clone.h"
+#include "compiler/ir/clone.h"
 
 namespace tercel::passes {
 

@@ -3,7 +3,7 @@
 #include <optional>
 
 #include "compiler/eval/evaluator.h"
-#include "compiler/passes/clone.h"
+#include "compiler/ir/clone.h"
 #include "compiler/passes/constants.h"
 #include "compiler/passes/effects.h"
 #include "compiler/passes/passes.h"

@@ -3,7 +3,7 @@
 // over once, together; loops over small ones become one function as they are (plan/region.h).
 #include <functional>
 
-#include "compiler/passes/clone.h"
+#include "compiler/ir/clone.h"
 #include "compiler/passes/constants.h"
 #include "compiler/passes/effects.h"
 #include "compiler/passes/fold.h"

@@ -1,7 +1,7 @@
 #include <unordered_map>
 
 #include "compiler/ir/infer.h"
-#include "compiler/passes/clone.h"
+#include "compiler/ir/clone.h"
 #include "compiler/passes/passes.h"
 #include "compiler/passes/rewriter.h"
 

@@ -3,7 +3,7 @@
 // convolution, reduce), or they reach the end of the function.
 #include <algorithm>
 
-#include "compiler/passes/clone.h"
+#include "compiler/ir/clone.h"
 #include "compiler/passes/constants.h"
 #include "compiler/passes/dimensions.h"
 #include "compiler/passes/layout_rules.h"

@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <unordered_map>
 
-#include "compiler/passes/clone.h"
+#include "compiler/ir/clone.h"
 #include "compiler/passes/passes.h"
 #include "compiler/passes/ranges.h"
 #include "compiler/passes/rewriter.h"

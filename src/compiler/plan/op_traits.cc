@@ -31,6 +31,7 @@ bool isFreeMovement(OpKind kind) {
 bool hasEffect(const Op& op) {
   switch (op.kind) {
     case OpKind::custom_call_: case OpKind::while_: case OpKind::if_: case OpKind::case_:
+    case OpKind::fork_:
       return true;
     default: return false;
   }
@@ -46,7 +47,7 @@ bool isMemoryConstant(const Op& op) {
 
 bool isFusible(const ir::Module& m, const Op& op) {
   switch (op.kind) {
-    case OpKind::while_: case OpKind::if_: case OpKind::case_: case OpKind::sort_:
+    case OpKind::while_: case OpKind::if_: case OpKind::case_: case OpKind::fork_: case OpKind::sort_:
     case OpKind::fft_: case OpKind::scatter_: case OpKind::select_and_scatter_: case OpKind::custom_call_:
     case OpKind::call_: case OpKind::composite_: case OpKind::after_all_:
     case OpKind::rng_bit_generator_: case OpKind::get_dimension_size_:

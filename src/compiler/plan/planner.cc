@@ -174,8 +174,10 @@ void Planner::finish() {
   plan_.program.arena_bytes = assignOffsets(storages_);
   for (program::Slot& slot : plan_.program.slots) {
     const Storage& s = storages_[slot.index];
-    int64_t whole_at = s.part_of == kNoStorage ? 0 : storages_[s.part_of].offset;
-    slot = {s.place, s.index, whole_at + s.offset, s.bytes};
+    int64_t offset = s.offset;
+    for (StorageId whole = s.part_of; whole != kNoStorage; whole = storages_[whole].part_of)
+      offset += storages_[whole].offset;
+    slot = {s.place, s.index, offset, s.bytes};
     if (s.place == Place::arena || s.place == Place::constant) slot.index = 0;
   }
 }

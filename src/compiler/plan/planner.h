@@ -52,6 +52,10 @@ class Planner {
   Status planOp(Scope& scope, const ir::Op& op);
   Status planWhile(Scope& scope, const ir::Op& op);
   Status planBranch(Scope& scope, const ir::Op& op);
+  Status planFork(Scope& scope, const ir::Op& op);
+  // A sequence that makes the region's results in those storages; to `sequences`.
+  Status planInto(ir::RegionId region, std::span<const StorageId> results,
+                  std::vector<uint32_t>& sequences);
   Status planSort(Scope& scope, const ir::Op& op);
   Status planFft(Scope& scope, const ir::Op& op);
   Status planCustomCall(Scope& scope, const ir::Op& op);
@@ -66,6 +70,10 @@ class Planner {
   StorageId numbersStorage(const kernel::Cluster& cluster);
   StorageId poolStorage(std::span<const std::byte> bytes);
   StorageId newStorage(ir::Value v);
+  // Puts the arena storages from `first` on together in one that lives for as long as all of them.
+  StorageId packStorages(StorageId first);
+  // What was there before `begin` and has been touched since is needed until now.
+  void keepUntilNow(int64_t begin);
   // From now on the value is kept there.
   StorageId keep(uint32_t value, StorageId there);
   // The storage whose memory it is, or may be at run time.

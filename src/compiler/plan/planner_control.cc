@@ -25,6 +25,7 @@ Status Planner::planOp(Scope& scope, const Op& op) {
     case OpKind::reshape_: case OpKind::optimization_barrier_: return Status();
     case OpKind::while_: return planWhile(scope, op);
     case OpKind::if_: case OpKind::case_: return planBranch(scope, op);
+    case OpKind::fork_: return planFork(scope, op);
     case OpKind::sort_: return planSort(scope, op);
     case OpKind::fft_: return planFft(scope, op);
     case OpKind::custom_call_: return planCustomCall(scope, op);
@@ -131,36 +132,75 @@ Status Planner::planBranch(Scope& scope, const Op& op) {
   std::vector<StorageId> outer_touched;
   outer_touched.swap(touched_);
   int64_t begin = time_ + 1;
-  for (ir::RegionId region : op.regions) {
-    Scope branch{.region = region,
-                 .sequence = static_cast<uint32_t>(plan_.program.sequences.size())};
-    plan_.program.sequences.emplace_back();
-    const ir::Region& r = m_.region(region);
-    for (size_t i = 0; i < results.size(); ++i) {
-      Value made = root(r.results[i]);
-      const Op* def = m_.def(made);
-      bool inside = def && std::find(r.ops.begin(), r.ops.end(), m_.value(made).def) != r.ops.end();
-      if (inside && !m_.type(made).is_token && !branch.wanted.contains(made.index))
-        branch.wanted[made.index] = results[i];
-    }
-    TERCEL_TRY(planRegion(branch));
-    std::vector<std::pair<StorageId, StorageId>> moves;
-    for (size_t i = 0; i < results.size(); ++i)
-      if (!m_.type(r.results[i]).is_token) moves.emplace_back(storageOf(r.results[i]), results[i]);
-    copyAll(branch, std::move(moves));
-    branches.push_back(branch.sequence);
-  }
+  for (ir::RegionId region : op.regions) TERCEL_TRY(planInto(region, results, branches));
   Step& step = addStep(scope, StepKind::branch);
   step.name = std::string(ir::opName(op.kind));
   step.sequences = branches;
   step.slots = {slot(selector)};
   step.values = {op.kind == OpKind::if_ ? 1 : 4};
-  for (StorageId id : touched_)
-    if (storages_[id].first < begin) storages_[id].last = std::max(storages_[id].last, time_);
+  keepUntilNow(begin);
   for (StorageId id : results) touch(id);
   outer_touched.insert(outer_touched.end(), touched_.begin(), touched_.end());
   touched_ = std::move(outer_touched);
   return Status();
+}
+
+// All that a branch makes for itself lies apart from what the others make, which may run meanwhile.
+Status Planner::planFork(Scope& scope, const Op& op) {
+  ++time_;
+  std::vector<StorageId> results, blocks;
+  for (Value v : op.results) results.push_back(keep(v.index, newStorage(v)));
+  const int64_t begin = time_;
+  std::vector<StorageId> outer_touched;
+  outer_touched.swap(touched_);
+  std::vector<uint32_t> branches;
+  std::span<const StorageId> rest = results;
+  for (ir::RegionId region : op.regions) {
+    const size_t count = m_.region(region).results.size();
+    const auto first = static_cast<StorageId>(storages_.size());
+    TERCEL_TRY(planInto(region, rest.first(count), branches));
+    blocks.push_back(packStorages(first));
+    rest = rest.subspan(count);
+  }
+  Step& step = addStep(scope, StepKind::fork);
+  step.name = std::string(ir::opName(op.kind));
+  step.sequences = branches;
+  keepUntilNow(begin);
+  for (StorageId id : results) touch(id);
+  for (StorageId id : blocks) {
+    storages_[id].first = begin;
+    touch(id);
+  }
+  outer_touched.insert(outer_touched.end(), touched_.begin(), touched_.end());
+  touched_ = std::move(outer_touched);
+  return Status();
+}
+
+Status Planner::planInto(ir::RegionId region, std::span<const StorageId> results,
+                         std::vector<uint32_t>& sequences) {
+  Scope branch{.region = region,
+               .sequence = static_cast<uint32_t>(plan_.program.sequences.size())};
+  plan_.program.sequences.emplace_back();
+  const ir::Region& r = m_.region(region);
+  for (size_t i = 0; i < results.size(); ++i) {
+    Value made = root(r.results[i]);
+    const Op* def = m_.def(made);
+    bool inside = def && std::find(r.ops.begin(), r.ops.end(), m_.value(made).def) != r.ops.end();
+    if (inside && !m_.type(made).is_token && !branch.wanted.contains(made.index))
+      branch.wanted[made.index] = results[i];
+  }
+  TERCEL_TRY(planRegion(branch));
+  std::vector<std::pair<StorageId, StorageId>> moves;
+  for (size_t i = 0; i < results.size(); ++i)
+    if (!m_.type(r.results[i]).is_token) moves.emplace_back(storageOf(r.results[i]), results[i]);
+  copyAll(branch, std::move(moves));
+  sequences.push_back(branch.sequence);
+  return Status();
+}
+
+void Planner::keepUntilNow(int64_t begin) {
+  for (StorageId id : touched_)
+    if (storages_[id].first < begin) storages_[id].last = std::max(storages_[id].last, time_);
 }
 
 }  // namespace tercel::plan

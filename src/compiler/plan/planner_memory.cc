@@ -18,6 +18,14 @@ StorageId Planner::newStorage(Value v) {
   return static_cast<StorageId>(storages_.size() - 1);
 }
 
+StorageId Planner::packStorages(StorageId first) {
+  const std::vector<StorageId> own = wholeStorages(storages_, first);
+  const auto block = static_cast<StorageId>(storages_.size());
+  for (StorageId id : own) storages_[id].part_of = block;
+  storages_.push_back({.bytes = assignOffsets(storages_, own), .first = time_, .last = time_});
+  return block;
+}
+
 StorageId Planner::keep(uint32_t value, StorageId there) {
   storages_[there].values.push_back(value);
   return storage_of_[value] = there;

@@ -11,11 +11,19 @@ int64_t aligned(int64_t bytes) { return (bytes + kAlign - 1) / kAlign * kAlign; 
 
 }  // namespace
 
-int64_t assignOffsets(std::vector<Storage>& storages) {
-  std::vector<StorageId> order;
-  for (StorageId id = 0; id < storages.size(); ++id)
+std::vector<StorageId> wholeStorages(const std::vector<Storage>& storages, StorageId first) {
+  std::vector<StorageId> whole;
+  for (StorageId id = first; id < storages.size(); ++id)
     if (storages[id].place == program::Place::arena && storages[id].part_of == kNoStorage)
-      order.push_back(id);
+      whole.push_back(id);
+  return whole;
+}
+
+int64_t assignOffsets(std::vector<Storage>& storages) {
+  return assignOffsets(storages, wholeStorages(storages));
+}
+
+int64_t assignOffsets(std::vector<Storage>& storages, std::vector<StorageId> order) {
   std::stable_sort(order.begin(), order.end(), [&](StorageId a, StorageId b) {
     return storages[a].first < storages[b].first;
   });

@@ -26,5 +26,9 @@ struct Storage {
 // Gives each arena storage an offset (64-byte aligned) such that storages whose lives overlap do not;
 // first fit in order of birth. Returns the size of the arena.
 int64_t assignOffsets(std::vector<Storage>& storages);
+// The same for some of them, from 0 on.
+int64_t assignOffsets(std::vector<Storage>& storages, std::vector<StorageId> which);
+// The arena storages from `first` on that are no parts of others.
+std::vector<StorageId> wholeStorages(const std::vector<Storage>& storages, StorageId first = 0);
 
 }  // namespace tercel::plan

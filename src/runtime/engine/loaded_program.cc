@@ -33,6 +33,17 @@ Status runInGroups(const Op& op, const Invocation& invocation, int64_t scratch_b
   return failed.load(std::memory_order_relaxed) ? noScratch(scratch_bytes) : Status();
 }
 
+template <class Run>
+Status withoutExceptions(Run&& run) try {
+  return run();
+} catch (const std::bad_alloc&) {
+  return resourceExhausted("no memory to run a program");
+} catch (const CheckFailure& failure) {
+  return Status(Code::internal, failure.message);
+} catch (const std::exception& exception) {
+  return internalError("a custom call threw: ", exception.what());
+}
+
 Status inCall(const program::Step& step, const Status& status) {
   return status.ok() ? Status() : status.within(cat("custom call ", step.name));
 }
@@ -195,24 +206,21 @@ Status LoadedProgram::run(const Invocation& invocation) const try {
   return resourceExhausted("no memory to run a program");
 }
 
-Status LoadedProgram::run(const Invocation& invocation, Frame& frame) const try {
-  TERCEL_TRY(bind(invocation, frame));
-  return runOps(invocation, frame.pointers.data());
-} catch (const std::bad_alloc&) {
-  return resourceExhausted("no memory to run a program");
-} catch (const CheckFailure& failure) {
-  return Status(Code::internal, failure.message);
-} catch (const std::exception& exception) {
-  return internalError("a custom call threw: ", exception.what());
+Status LoadedProgram::run(const Invocation& invocation, Frame& frame) const {
+  return withoutExceptions([&]() -> Status {
+    TERCEL_TRY(bind(invocation, frame));
+    return runOps(invocation, frame.pointers.data(), 0);
+  });
 }
 
-Status LoadedProgram::runOps(const Invocation& invocation, void* const* pointers) const {
+Status LoadedProgram::runOps(const Invocation& invocation, void* const* pointers,
+                             uint32_t first) const {
   const int64_t scratch_bytes = tape_.scratch_bytes;
   void* scratch = threadScratch(static_cast<size_t>(scratch_bytes));
   if (!scratch) return noScratch(scratch_bytes);
   const Op* ops = tape_.ops.data();
   const uint32_t* targets = tape_.targets.data();
-  for (const Op* op = ops;;) {
+  for (const Op* op = ops + first;;) {
     void* const* params = pointers + op->params;
     switch (op->code) {
       case OpCode::kernel:
@@ -246,6 +254,12 @@ Status LoadedProgram::runOps(const Invocation& invocation, void* const* pointers
         op = ops + targets[op->target + std::min(static_cast<uint32_t>(index), last)];
         break;
       }
+      case OpCode::fork:
+        TERCEL_TRY(runFork(*op, invocation, pointers));
+        op = ops + targets[op->target + op->tasks];
+        scratch = threadScratch(static_cast<size_t>(scratch_bytes));
+        if (!scratch) return noScratch(scratch_bytes);
+        break;
       case OpCode::sort:
         TERCEL_TRY(runSort(*op++, invocation, params));
         break;
@@ -255,7 +269,7 @@ Status LoadedProgram::runOps(const Invocation& invocation, void* const* pointers
         break;
       case OpCode::custom_call:
         TERCEL_TRY(runCustomCall(*op++, invocation, params));
-        // It may have run another program on this thread, with a larger scratch.
+        // Programs that it ran on this thread may have a larger scratch.
         scratch = threadScratch(static_cast<size_t>(scratch_bytes));
         if (!scratch) return noScratch(scratch_bytes);
         break;
@@ -281,6 +295,27 @@ Status LoadedProgram::runSideBySide(const Op* op, const Invocation& invocation,
                        for (int64_t k = begin; k < end; ++k)
                          kernels[k].fn(pointers + kernels[k].params, 0, kernels[k].tasks, scratch);
                      });
+}
+
+// Each stretch on one thread, whatever it holds. The first error counts, in the order of the program.
+Status LoadedProgram::runFork(const Op& op, const Invocation& invocation,
+                              void* const* pointers) const {
+  Invocation alone = invocation;
+  alone.use(nullptr);
+  std::mutex mutex;
+  int64_t failed = op.tasks;
+  Status error;
+  invocation.parallel.forEach(op.tasks, 1, [&](int64_t begin, int64_t end) {
+    for (int64_t k = begin; k < end; ++k) {
+      const uint32_t first = tape_.targets[op.target + static_cast<size_t>(k)];
+      Status status = withoutExceptions([&] { return runOps(alone, pointers, first); });
+      if (status.ok()) continue;
+      std::lock_guard lock(mutex);
+      if (k < failed) error = std::move(status);
+      failed = std::min(failed, k);
+    }
+  });
+  return error;
 }
 
 Status LoadedProgram::runSort(const Op& op, const Invocation& invocation,

@@ -52,7 +52,9 @@ class LoadedProgram final : public Runner {
   void giveFrame(Frame* frame) const;
   Status bind(const Invocation& invocation, Frame& frame) const;
   void bindArguments(const Invocation& invocation, Frame& frame) const;
-  Status runOps(const Invocation& invocation, void* const* pointers) const;
+  // From the op `first` of the tape on, until an end.
+  Status runOps(const Invocation& invocation, void* const* pointers, uint32_t first) const;
+  Status runFork(const Op& op, const Invocation& invocation, void* const* pointers) const;
   Status runParallel(const Op& op, const Invocation& invocation, void* const* pointers) const;
   Status runSideBySide(const Op* op, const Invocation& invocation, void* const* pointers) const;
   Status runSort(const Op& op, const Invocation& invocation, void* const* pointers) const;

@@ -83,6 +83,8 @@ class TapeMaker {
         return whileLoop(step);
       case StepKind::branch:
         return branch(step);
+      case StepKind::fork:
+        return fork(step);
       case StepKind::sort:
         return sort(step);
       case StepKind::custom_call:
@@ -130,6 +132,20 @@ class TapeMaker {
       leaves.push_back(emit(OpCode::jump));
     }
     for (uint32_t leave : leaves) tape_.ops[leave].target = here();
+  }
+
+  void fork(const Step& step) {
+    const size_t count = step.sequences.size();
+    Op& op = tape_.ops[emit(OpCode::fork)];
+    const uint32_t first = op.target = static_cast<uint32_t>(tape_.targets.size());
+    op.tasks = static_cast<int64_t>(count);
+    tape_.targets.resize(first + count + 1);
+    for (size_t i = 0; i < count; ++i) {
+      tape_.targets[first + i] = here();
+      sequence(step.sequences[i]);
+      emit(OpCode::end);
+    }
+    tape_.targets[first + count] = here();
   }
 
   void sort(const Step& step) {

@@ -28,10 +28,12 @@ enum class OpCode : uint8_t {
   jump_unless,      // to target where the pred at params[0] is false
   select_pred,      // to targets[target + (pred at params[0] ? 0 : 1)]
   select_index,     // to targets[target + index at params[0]], the last of `tasks` if out of range
+  fork,             // each of the `tasks` stretches of ops that start at targets[target...] and
+                    // come to an end; then on to targets[target + tasks]
   sort,             // sorts[target]
   fft,              // ffts[target] from params[0] to params[1]
   custom_call,      // custom_calls[target]
-  end,
+  end,              // of the program, or of a stretch of a fork
 };
 
 struct Op {

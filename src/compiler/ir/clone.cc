@@ -1,9 +1,8 @@
-#include "compiler/passes/clone.h"
+#include "compiler/ir/clone.h"
 
 #include <algorithm>
 
-namespace tercel::passes {
-using namespace ir;
+namespace tercel::ir {
 
 void RegionCopier::map(Value old, Value fresh) {
   if (old.index >= copy_.size()) copy_.resize(std::max<size_t>(from_.valueCount(), old.index + 1));
@@ -106,4 +105,4 @@ void compact(Module& module) {
   module = std::move(fresh);
 }
 
-}  // namespace tercel::passes
+}  // namespace tercel::ir
