@@ -138,8 +138,9 @@ class Search {
     const Op* start = m_.def(op.operand(1));
     if (!start || start->kind != OpKind::constant_ || start->literal().number(0) != 0) return false;
     const ir::Region& body = m_.region(op.regions[0]);
-    return body.ops.size() == 1 && m_.op(body.ops[0]).kind == OpKind::add_ &&
-           m_.op(body.ops[0]).operands == body.args && body.results[0] == m_.op(body.ops[0]).result();
+    if (body.ops.size() != 1 || m_.op(body.ops[0]).kind != OpKind::add_) return false;
+    const Op& add = m_.op(body.ops[0]);
+    return add.operands == body.args && body.results[0] == add.result();
   }
 
   // What is done to a sum and may as well be done to each of its terms.
@@ -162,21 +163,29 @@ class Search {
   bool late_effect_ = false;
 };
 
+constexpr int kFewestProducts = 4;
+
 // Many products, each too small to be shared out by itself.
 double gain(const ir::Module& m, const RowOps& rows) {
-  constexpr double kFewest = 4, kWorthThreads = 20e3, kLongProduct = 40e3;  // ns
-  double products = 0, work = 0;
+  constexpr double kWorthThreads = 20e3, kLongProduct = 40e3;  // ns
+  double work = 0;
+  int products = 0;
   for (const RowOp& row : rows.ops) {
     products += m.op(row.op).kind == OpKind::dot_general_;
     work += workOf(m, m.op(row.op));
   }
-  return products < kFewest || work < kWorthThreads || work > products * kLongProduct ? 0 : work;
+  if (products < kFewestProducts || work < kWorthThreads) return 0;
+  return work > products * kLongProduct ? 0 : work;
 }
 
 }  // namespace
 
 std::optional<RowOps> findRowOps(const ir::Module& m, std::span<const OpId> ops,
                                  const ir::Values& results) {
+  const auto products = std::ranges::count_if(ops, [&](OpId id) {
+    return m.op(id).kind == OpKind::dot_general_;
+  });
+  if (products < kFewestProducts) return {};
   const Batches batches(m, ops);
   std::optional<RowOps> best;
   double most = 0;
