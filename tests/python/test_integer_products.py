@@ -70,6 +70,14 @@ def test_operands_of_two_types(tercel, rng, layout, left, right):
         check(tercel, layout, *operands(rng, layout, m, k, n, left, right), np.int32)
 
 
+@pytest.mark.parametrize("layout", LAYOUTS)
+@pytest.mark.parametrize("left, right", [("int8", "int8"), ("uint8", "uint8"), ("int8", "uint8"),
+                                         ("uint8", "int8")])
+@pytest.mark.parametrize("m, k, n", [(16, 64, 16), (40, 67, 50), (33, 1030, 48), (70, 2101, 17)])
+def test_whole_tiles_of_bytes(tercel, rng, layout, left, right, m, k, n):
+    check(tercel, layout, *operands(rng, layout, m, k, n, left, right), np.int32)
+
+
 @pytest.mark.parametrize("dtype", ["int8", "uint8", "int16"])
 @pytest.mark.parametrize("k", [1, 2, 3, 7, 15, 16, 17, 67, 3100, 4099, 6157])
 def test_short_and_long_sums(tercel, rng, dtype, k):
@@ -126,7 +134,8 @@ def flags():
 @pytest.mark.native
 @pytest.mark.parametrize("target, flag", [("x86-64-v2", "sse4_2"), ("x86-64-v3", "avx2"),
                                           ("x86-64-v4", "avx512bw"),
-                                          ("cascadelake", "avx512_vnni"), ("native", None)])
+                                          ("cascadelake", "avx512_vnni"),
+                                          ("sapphirerapids", "amx_int8"), ("native", None)])
 def test_code_for_other_machines(rng, target, flag):
     if flag and flag not in flags():
         pytest.skip(f"no {flag}")

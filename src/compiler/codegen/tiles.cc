@@ -35,14 +35,18 @@ void Emitter::emitTiles(const Inst& inst) {
     emit(id, {tile(0), address(inst, operand(inst, 0)),
               ir_.getInt64(static_cast<uint64_t>(pitch))});
   };
+  auto dot = [&](intrinsics::ID id) { emit(id, {tile(0), tile(1), tile(2)}); };
   switch (inst.op) {
     case Opcode::tiles_begin: return emit(intrinsics::x86_ldtilecfg, {tileShapes()});
     case Opcode::tiles_end: return emit(intrinsics::x86_tilerelease, {});
     case Opcode::tile_zero: return emit(intrinsics::x86_tilezero, {tile(0)});
     case Opcode::tile_load: return move(intrinsics::x86_tileloadd64);
     case Opcode::tile_store: return move(intrinsics::x86_tilestored64);
-    case Opcode::tile_dot_bf16:
-      return emit(intrinsics::x86_tdpbf16ps, {tile(0), tile(1), tile(2)});
+    case Opcode::tile_dot_bf16: return dot(intrinsics::x86_tdpbf16ps);
+    case Opcode::tile_dot_s8s8: return dot(intrinsics::x86_tdpbssd);
+    case Opcode::tile_dot_s8u8: return dot(intrinsics::x86_tdpbsud);
+    case Opcode::tile_dot_u8s8: return dot(intrinsics::x86_tdpbusd);
+    case Opcode::tile_dot_u8u8: return dot(intrinsics::x86_tdpbuud);
     default: TERCEL_CHECK(false, "no code for ", kernel::opcodeName(inst.op));
   }
 }

@@ -1,5 +1,5 @@
-// Sums of products of bf16 in the machine's tiles: 16 x 16 sums each, to which one instruction adds
-// the products of 16 words a row of the m side with as many of each column of the n side.
+// Sums of products of bf16 or bytes in the machine's tiles: 16 x 16 sums each, to which one
+// instruction adds the products of 16 words of each row of the m side and each column of the n side.
 #include <algorithm>
 
 #include "compiler/kernel/contract_nest.h"
@@ -7,14 +7,24 @@
 
 namespace tercel::kernel {
 
-// Not where the program asks for more than the machine does fastest: tiles take subnormal operands
-// and sums as zeros.
+// Of bf16 not where the program asks for more than the machine does fastest: tiles take subnormal
+// operands and sums as zeros.
 int64_t ContractNest::possibleTileParts() const {
-  DType out = m_.shape(op_.result()).dtype;
+  DType out = m_.shape(op_.result()).dtype, left = operandType(rows_), right = operandType(columns_);
+  if (!low_.machine.has_tiles) return 1;
+  auto isByte = [](DType type) { return isInteger(type) && byteSize(type) == 1; };
+  if (isInteger(out) && byteSize(out) <= 4) return isByte(left) && isByte(right) ? 4 : 1;
   bool is_default = !op_.has(ir::AttrKey::precision);
-  bool fits = operandType(rows_) == DType::bf16 && operandType(columns_) == DType::bf16 &&
+  bool fits = left == DType::bf16 && right == DType::bf16 &&
               (out == DType::bf16 || out == DType::f32);
-  return low_.machine.has_bf16_tiles && is_default && fits ? 2 : 1;
+  return is_default && fits ? 2 : 1;
+}
+
+Opcode ContractNest::tileDot() const {
+  if (isFloat(sum_)) return Opcode::tile_dot_bf16;
+  bool m = isSigned(operandType(rows_)), n = isSigned(operandType(columns_));
+  return m && n ? Opcode::tile_dot_s8s8 : m ? Opcode::tile_dot_s8u8
+                                        : n ? Opcode::tile_dot_u8s8 : Opcode::tile_dot_u8u8;
 }
 
 // Tiles read whole steps: the words behind the block's last one are zeros.
@@ -102,7 +112,7 @@ void ContractNest::addInTiles(const Tile& tile, Part part) {
       b_.tileLoad(n(j), n_scratch_, line, panel, j * kTileRows);
     for (int16_t i = 0; i < down; ++i)
       for (int16_t j = 0; j < across; ++j)
-        b_.tiles(Opcode::tile_dot_bf16, {static_cast<int16_t>(i * across + j), m(i), n(j)});
+        b_.tiles(tileDot(), {static_cast<int16_t>(i * across + j), m(i), n(j)});
   });
   eachSum([&](int16_t sum, int64_t offset) {
     b_.tileStore(sum, tile_scratch_, tile.sums, panel, offset);

@@ -117,6 +117,7 @@ class ContractNest {
 
   // contract_in_tiles.cc
   int64_t possibleTileParts() const;
+  Opcode tileDot() const;
   void clearRoom(V first, V last);
   void packTurnedM(const Groups& groups, V row);
   void addInTiles(const Tile& tile, Part part);

@@ -71,7 +71,7 @@ bool suitsWords(const ContractSizes& s) {
 // Whole tiles of rows and columns, and sums that are worth the packing.
 bool suitsTiles(const ContractSizes& s) {
   return s.tile_parts > 1 && s.m >= kTileRows && s.n >= kTileRows &&
-         kTileRows % s.m_side.unit == 0 && s.inner_k >= 2 * kTileRows;
+         kTileRows % s.m_side.unit == 0 && s.inner_k >= s.tile_parts * kTileRows;
 }
 
 // Two tiles down and two across, of whose eight registers four hold the sums.

@@ -35,7 +35,7 @@ bool ContractNest::hasUnsignedParts(const Axis& axis) const {
 }
 
 bool ContractNest::isBiased() const {
-  return tiling_.parts == 4 && !hasUnsignedParts(rows_) && !hasUnsignedParts(columns_);
+  return tiling_.parts == 4 && !tiling_.in_tiles && !hasUnsignedParts(rows_) && !hasUnsignedParts(columns_);
 }
 
 V ContractNest::biased(size_t operand, V word) {

@@ -32,7 +32,9 @@ InstClass instClass(Opcode op) { return kRows[static_cast<size_t>(op)].cls; }
 int opcodeTiles(Opcode op) {
   switch (op) {
     case Opcode::tile_zero: case Opcode::tile_load: case Opcode::tile_store: return 1;
-    case Opcode::tile_dot_bf16: return 3;
+    case Opcode::tile_dot_bf16: case Opcode::tile_dot_s8s8: case Opcode::tile_dot_s8u8:
+    case Opcode::tile_dot_u8s8: case Opcode::tile_dot_u8u8:
+      return 3;
     default: return 0;
   }
 }
