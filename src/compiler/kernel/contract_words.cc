@@ -1,4 +1,4 @@
-// Sums of products of small integers, several at a time: where the machine multiplies the parts of
+// Sums of products of narrow numbers, several at a time: where the machine multiplies the parts of
 // 32 bits and adds them up, as many neighbours along the sum are packed in one word of each side.
 #include <algorithm>
 
@@ -35,7 +35,8 @@ bool ContractNest::hasUnsignedParts(const Axis& axis) const {
 }
 
 bool ContractNest::isBiased() const {
-  return tiling_.parts == 4 && !tiling_.in_tiles && !hasUnsignedParts(rows_) && !hasUnsignedParts(columns_);
+  return tiling_.parts == 4 && !tiling_.in_tiles && !hasUnsignedParts(rows_) &&
+         !hasUnsignedParts(columns_);
 }
 
 V ContractNest::biased(size_t operand, V word) {
