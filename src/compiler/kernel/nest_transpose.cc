@@ -11,8 +11,15 @@ namespace tercel::kernel {
 namespace {
 
 constexpr size_t kNone = ~size_t{0};
-constexpr int64_t kBlockBytes = 128 << 10;
-constexpr int64_t kBlockLine = 256;  // bytes of a block along the input's lines
+
+// Bytes of what a task turns, and of it along the input's lines. Memory gives long runs faster;
+// what comes from cache, or has few rows, is better off with blocks that stay in the nearest.
+struct Block {
+  int64_t bytes, line;
+};
+constexpr Block kInCache{128 << 10, 256}, kFromMemory{384 << 10, 1024};
+constexpr int64_t kNearCache = 32 << 10;
+
 constexpr int64_t kMinTile = 4;
 // Bytes of an output whose rows the hardware is too late to fetch before they are overwritten.
 constexpr int64_t kStreamed = 4 << 20;
@@ -141,9 +148,11 @@ class TransposeNest {
       task_groups_.push_back(g);
       task_extents_.push_back(plan_.groupExtent(g));
     }
-    int64_t bytes = byteSize(held_);
-    in_ = Side(plan_.groupExtent(in_group_), kBlockLine / bytes);
-    out_ = Side(plan_.groupExtent(out_group_), kBlockBytes / bytes / in_.size / 64 * 64);
+    int64_t bytes = byteSize(held_), rows = plan_.groupExtent(out_group_);
+    bool far = elementCount(dims_) * bytes >= kStreamed && rows * kInCache.line > kNearCache;
+    const Block& block = far ? kFromMemory : kInCache;
+    in_ = Side(plan_.groupExtent(in_group_), block.line / bytes);
+    out_ = Side(rows, block.bytes / bytes / in_.size / 64 * 64);
     tasks_ = elementCount(task_extents_) * out_.blocks * in_.blocks;
   }
 
