@@ -263,3 +263,15 @@ def test_quotients_by_constants(tercel, rng, x64, dtype):
             whole = np.where(d == -1, -x, ((x - rest) // d)).astype(dtype) if info.min < 0 else x // d
         np.testing.assert_array_equal(remainder, np.where(d == -1, 0, rest), f"{d}")
         np.testing.assert_array_equal(quotient, whole, f"{d}")
+
+
+@pytest.mark.parametrize("size", [1, 15, 33, 63, 64, 65, 129, 1000])
+@pytest.mark.parametrize("dtype", ["uint8", "int8", "uint16", "int16", "bool"])
+def test_narrow_vectors(agree, rng, dtype, size):
+    x, y = values(rng, dtype, (5, size)), values(rng, dtype, (5, size))
+
+    def program(a, b):
+        bits = (a & b) | (~a ^ b)
+        chosen = jnp.where(a > b, bits, b[:, ::-1])
+        return chosen, a == b, jnp.pad(chosen, ((1, 1), (2, 3))), chosen.max(1), chosen.max(0)
+    agree(program, x, y)

@@ -324,6 +324,8 @@ Selector::Reg Selector::make(const std::string& name, Reg result,
 }
 
 Selector::Reg Selector::copy(Reg from, Reg to, unsigned part) {
+  if (part && from.isVirtual())  // not all registers of a class have each part
+    regs_.constrainRegClass(from, classes_.getSubClassWithSubReg(regs_.getRegClass(from), part));
   start("COPY", to).addReg(from, 0, part);
   return to;
 }

@@ -110,10 +110,20 @@ class Selector {
   Reg signOp(const Inst& inst);
   Reg rounded(const Inst& inst);
   Reg compare(const Inst& inst);
+  Reg compareMasks(const Inst& inst);
   Reg compareVectors(const Inst& inst, Type type);
   Reg select(const Inst& inst);
+  Reg maskOfAll(Reg set, int lanes);
   Reg splat(const Inst& inst);
   Reg rarely(const Inst& inst);
+
+  // selector_bytes.cc
+  Reg byteProduct(const Inst& inst);
+  Reg byteShift(const Inst& inst);
+  Reg byteShiftBy(const Inst& inst, int64_t amount);
+  Reg joinedBytes(Type type, Reg lower, Reg upper);
+  Reg wordOp(const char* stem, Type type, Reg a, Reg b);
+  Reg wordShift(const char* stem, Type type, Reg a, int64_t by);
 
   // selector_shuffle.cc
   Reg extract(const Inst& inst);

@@ -154,8 +154,8 @@ Selector::Reg Selector::binary(const Inst& inst) {
     Reg a = operand(inst, 0), b = operand(inst, 1);
     return make(cat("K", stem->scalars, width, "rr"), type, {a, b});
   }
-  if (registerBits(type) > 512 || (inst.op == Opcode::imul && kernel::bitWidth(type.scalar) == 8))
-    return refuse(), Reg();
+  if (registerBits(type) > 512) return refuse(), Reg();
+  if (inst.op == Opcode::imul && type.scalar == Scalar::i8) return byteProduct(inst);
   char letter = integerLetter(type.scalar);
   if (isBits(inst.op) && kernel::bitWidth(type.scalar) < 32) letter = 'D';
   std::string name = cat(stem->vectors, letter, widthSuffix(type));
@@ -249,7 +249,8 @@ Selector::Reg Selector::shift(const Inst& inst) {
   const auto which = static_cast<size_t>(inst.op) - static_cast<size_t>(Opcode::shl);
   uint64_t amount;
   const bool known = constantBits(inst.operands[1], &amount);
-  if (width < (type.isVector() ? 16 : 32) || registerBits(type) > 512) return refuse(), Reg();
+  if (width < (type.isVector() ? 8 : 32) || registerBits(type) > 512) return refuse(), Reg();
+  if (width == 8) return byteShift(inst);
   Reg a = operand(inst, 0);
   if (type.isVector()) {
     std::string name = cat(vectors[which], known ? "" : "V", integerLetter(type.scalar),
@@ -371,9 +372,21 @@ Selector::Reg Selector::compareVectors(const Inst& inst, Type type) {
               mask, {a, b}, integerPredicate(predicate));
 }
 
+Selector::Reg Selector::compareMasks(const Inst& inst) {
+  const auto predicate = static_cast<Predicate>(inst.imm);
+  const int lanes = inst.type.lanes;
+  const bool differs = predicate == Predicate::ne;
+  if (!inst.type.isVector() || (!differs && predicate != Predicate::eq)) return refuse(), Reg();
+  const char* width = lanes <= 16 ? "W" : lanes == 32 ? "D" : "Q";
+  Reg a = operand(inst, 0), b = operand(inst, 1);
+  Reg result = make(cat("KXOR", width, "rr"), inst.type, {a, b});
+  return differs ? result
+                 : make(cat("KXOR", width, "rr"), inst.type, {result, constant(inst.type, 1)});
+}
+
 Selector::Reg Selector::compare(const Inst& inst) {
   Type type = typeOf(inst, 0);
-  if (type.scalar == Scalar::i1) return refuse(), Reg();
+  if (type.scalar == Scalar::i1) return compareMasks(inst);
   if (type.isVector()) {
     // Lanes that the type does not have must not be set.
     Reg mask = compareVectors(inst, type);
@@ -422,13 +435,7 @@ Selector::Reg Selector::select(const Inst& inst) {
   if (many) {
     mask = operand(inst, 0);
   } else {
-    Reg wide = newReg("GR32");
-    Reg set = value(inst.operands[0]);
-    finish(*start("MOVZX32rr8", wide).addReg(set));
-    wide = make("NEG32r", {Scalar::i32, 1}, {wide});
-    if (type.lanes > 32) return refuse(), Reg();
-    mask = newReg(type.with(Scalar::i1));
-    finish(*start(type.lanes == 32 ? "KMOVDkr" : "KMOVWkr", mask).addReg(wide));
+    mask = maskOfAll(value(inst.operands[0]), type.lanes);
   }
   Reg a = operand(inst, 1), b = operand(inst, 2);
   if (type.scalar == Scalar::i1) {
@@ -442,6 +449,16 @@ Selector::Reg Selector::select(const Inst& inst) {
                 {mask, b, a});
   return make(cat("VPBLENDM", integerLetter(type.scalar), widthSuffix(type), "rrk"), inst.type,
               {mask, b, a});
+}
+
+// All lanes are as one i1.
+Selector::Reg Selector::maskOfAll(Reg set, int lanes) {
+  const bool wide = lanes == 64;
+  Reg word = newReg(wide ? "GR64" : "GR32"), mask = newReg({Scalar::i1, uint16_t(lanes)});
+  finish(*start(wide ? "MOVZX64rr8" : "MOVZX32rr8", word).addReg(set));
+  word = make(wide ? "NEG64r" : "NEG32r", {wide ? Scalar::i64 : Scalar::i32, 1}, {word});
+  finish(*start(wide ? "KMOVQkr" : lanes == 32 ? "KMOVDkr" : "KMOVWkr", mask).addReg(word));
+  return mask;
 }
 
 Selector::Reg Selector::splat(const Inst& inst) {

@@ -93,8 +93,8 @@ Selector::Reg Selector::load(const Inst& inst, Reg mask) {
     start("SETCCr", set).addImm(static_cast<int>(Condition::not_equal));
     return set;
   }
-  if (type.lanes > 16 || (bits < 128 && mask.isValid())) return refuse(), Reg();
-  return make("VPTESTMBZ128rr", inst.type, {result, result});
+  if (bits < 128 && mask.isValid()) return refuse(), Reg();
+  return make(cat("VPTESTMB", widthSuffix(type), "rr"), inst.type, {result, result});
 }
 
 void Selector::loadRepeated(const Inst& inst, const Inst& splat) {
@@ -118,10 +118,8 @@ void Selector::store(const Inst& inst, Reg mask) {
   Reg stored = operand(inst, 1);
   if (type.scalar == Scalar::i1) {
     type.scalar = Scalar::i8;
-    if (type.isVector()) {
-      if (type.lanes > 16) return refuse();
-      stored = fromMask(stored, type);
-    }
+    if (registerBits(type) > 512) return refuse();
+    if (type.isVector()) stored = fromMask(stored, type);
   }
   const int bits = kernel::bitWidth(type.scalar) * type.lanes;
   if (registerBits(type) > 512) return refuse();

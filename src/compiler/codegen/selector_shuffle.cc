@@ -33,9 +33,10 @@ Selector::Reg Selector::extract(const Inst& inst) {
   const int width = kernel::bitWidth(type.scalar);
   auto lane = static_cast<int>(inst.imm);
   if (type.scalar == Scalar::i1) {
-    if (from.lanes > 32) return refuse(), Reg();
-    Reg word = make(from.lanes == 32 ? "KMOVDrk" : "KMOVWrk", {Scalar::i32, 1}, {v});
-    if (lane) word = make("SHR32ri", {Scalar::i32, 1}, {word}, lane);
+    const bool wide = from.lanes == 64;
+    const Type bits{wide ? Scalar::i64 : Scalar::i32, 1};
+    Reg word = make(wide ? "KMOVQrk" : from.lanes == 32 ? "KMOVDrk" : "KMOVWrk", bits, {v});
+    if (lane) word = make(wide ? "SHR64ri" : "SHR32ri", bits, {word}, lane);
     Reg low = copy(word, newReg("GR8"), names_.part("sub_8bit"));
     return make("AND8ri", type, {low}, 1);
   }

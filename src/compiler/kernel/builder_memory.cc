@@ -36,8 +36,9 @@ bool Builder::endsInSlack(BufferId buffer, V index, V mask, int64_t offset) cons
       !isConstant(index, &at) || !isConstant(test->operands[1], &count))
     return false;
   const Inst* lanes = kernel_.def(test->operands[0]);
-  if (!lanes || lanes->op != Opcode::lane_ids || lanes->type.scalar != Scalar::i32) return false;
-  int64_t left = static_cast<int32_t>(count);
+  if (!lanes || lanes->op != Opcode::lane_ids || bitWidth(lanes->type.scalar) > 32) return false;
+  const int unused = 64 - bitWidth(lanes->type.scalar);
+  int64_t left = static_cast<int64_t>(count << unused) >> unused;
   return left > 0 && static_cast<int64_t>(at) + offset + left >= kernel_.buffers[buffer].elements;
 }
 

@@ -34,8 +34,14 @@ bool movesUnits(const Indices& indices, const Dims& dims, const Dims& to, Indice
 }  // namespace
 
 Guard firstLanes(Builder& b, int lanes, V count) {
-  Type ids{Scalar::i32, static_cast<uint16_t>(lanes)};
-  V limit = b.cast(Opcode::itrunc, count, Scalar::i32);
+  // Of more lanes than a vector has words, in bytes.
+  const bool narrow = lanes > 16;
+  Type ids{narrow ? Scalar::i8 : Scalar::i32, static_cast<uint16_t>(lanes)};
+  if (narrow) {
+    count = b.binary(Opcode::smax, count, b.index(0));
+    count = b.binary(Opcode::smin, count, b.index(lanes));
+  }
+  V limit = b.cast(Opcode::itrunc, count, ids.scalar);
   return {b.compare(Opcode::icmp, Predicate::slt, b.laneIds(ids), limit), {}};
 }
 

@@ -93,6 +93,17 @@ bool onlyMoves(ir::OpKind kind) {
   }
 }
 
+// Whether vectors of indices are worked out for it, in 64 bits each.
+bool computesWithIndices(ir::OpKind kind) {
+  switch (kind) {
+    case ir::OpKind::iota_: case ir::OpKind::gather_: case ir::OpKind::scatter_:
+    case ir::OpKind::select_and_scatter_: case ir::OpKind::dynamic_update_slice_:
+    case ir::OpKind::dot_general_: case ir::OpKind::convolution_:
+      return true;
+    default: return false;
+  }
+}
+
 }  // namespace
 
 void KernelLowering::addParams() {
@@ -209,13 +220,17 @@ bool streamsOutputs(const Lowering& low, int lanes, int64_t extent, int64_t larg
 }
 
 int vectorLanes(const ir::Module& module, const Cluster& cluster, const Machine& machine) {
-  size_t widest = 4;
+  constexpr size_t kIndexed = 4;
+  size_t widest = 1;
   auto look = [&](ir::Value v) {
     if (module.type(v).is_token) return;
     DType dtype = module.shape(v).dtype;
+    size_t bytes = byteSize(computedScalar(dtype));
     // An integer index costs two vectors where it is used; it does not narrow the others.
-    if (isFloat(dtype) || isComplex(dtype)) widest = std::max(widest, byteSize(realPart(dtype)));
+    widest = std::max(widest, isFloat(dtype) || isComplex(dtype) ? bytes : std::min(bytes, kIndexed));
   };
+  for (ir::OpId id : cluster.ops)
+    if (computesWithIndices(module.op(id).kind)) widest = kIndexed;
   for (ir::Value v : cluster.inputs) look(v);
   for (ir::OpId id : cluster.ops)
     for (ir::Value v : module.op(id).results) look(v);

@@ -88,7 +88,8 @@ class RowsNest {
 
   // To merge the lanes of such a row takes longer than to gather, and scatter, its elements.
   int64_t longestGatheredRow() const {
-    const int lanes = vectorLanes(m_, cluster_, low_.machine);
+    const int words = low_.machine.vector_bytes / 4;
+    const int lanes = std::min(vectorLanes(m_, cluster_, low_.machine), words);
     return foldsSlowly() ? 3 * lanes / 4 : 3 * lanes / 8;
   }
 
