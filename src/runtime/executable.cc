@@ -108,7 +108,7 @@ std::shared_ptr<engine::CustomCallHandler> Executable::customCalls(
     const ExecuteOptions& options) const {
   if (options.custom_calls || !call_sites_) return options.custom_calls;
   return std::make_shared<ffi::Calls>(call_sites_, options.user_data,
-                                      client_->options().own_linear_algebra);
+                                      ffi::LinearAlgebra(client_->options().linear_algebra));
 }
 
 CompiledMemoryStats Executable::memoryStats() const {

@@ -408,7 +408,7 @@ class Seven final : public CustomCallHandler {
     *as<double>(call.results[0]) = 7;
     return Status();
   }
-  bool replaces(std::string_view) const override { return replaces_; }
+  bool replaces(std::string_view, bool) const override { return replaces_; }
 
  private:
   const bool replaces_;

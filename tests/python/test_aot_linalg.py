@@ -185,9 +185,9 @@ def rows_of(table):
     return {name for row in rows for name in row.split(", ")[1:]}
 
 
-def bits(own, *functions):
+def bits(choice, *functions):
     """The cases that differ from the plugin's, and what was called."""
-    environment = {**os.environ, "TERCEL_OWN_LINEAR_ALGEBRA": own}
+    environment = {**os.environ, "TERCEL_LINEAR_ALGEBRA": choice}
     done = subprocess.run([sys.executable, HERE / "linalg_bits.py", *functions], check=True,
                           env=environment, capture_output=True, text=True)
     *different, facts = done.stdout.splitlines()
@@ -195,12 +195,19 @@ def bits(own, *functions):
 
 
 def test_bits_are_the_plugins_where_it_does_without_lapack():
-    different, facts = bits("1")
+    different, facts = bits("own")
     assert not different
     assert set(facts["called"]) == rows_of(
         HERE.parents[1] / "src" / "runtime" / "linalg" / "functions.def")
     assert facts["cases"] == 192
-    assert bits("0", "eigh")[0]  # LAPACK's are others: they were compared
+    assert bits("lapack", "eigh", "lu")[0]  # LAPACK's are others: they were compared
+
+
+def test_bits_are_the_plugins_where_its_functions_are_as_fast_as_lapacks():
+    different, facts = bits("fastest", "lu", "solve", "qr", "product", "tridiagonal", "system",
+                            "hessenberg", "triangle")
+    assert not different
+    assert {"getrf", "geqrf", "orgqr", "ormqr", "sytrd", "gtsv", "gehrd"} <= set(facts["called"])
 
 
 def test_a_library_of_linear_algebra(rng, tmp_path):

@@ -15,7 +15,7 @@ struct Parts {
   decltype(&kernels::sort) sort = nullptr;
   decltype(&kernels::keySort) key_sort = nullptr;
   decltype(&linalg::find) find_linalg = nullptr;
-  decltype(&linalg::outrunsLapack) outruns_lapack = nullptr;  // null where there is no LAPACK
+  decltype(&linalg::isFast) is_fast_linalg = nullptr;  // null where there is no LAPACK
   decltype(&debugPrint) debug_print = nullptr;
 };
 

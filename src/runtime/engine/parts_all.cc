@@ -4,7 +4,7 @@ namespace tercel::engine {
 
 const Parts& parts() {
   static constexpr Parts kAll = {kernels::Fft::make, kernels::sort, kernels::keySort, linalg::find,
-                                 linalg::outrunsLapack, debugPrint};
+                                 linalg::isFast, debugPrint};
   return kAll;
 }
 

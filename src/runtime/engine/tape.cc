@@ -181,8 +181,8 @@ class TapeMaker {
     TERCEL_CHECK(signature.ok(), "a step that validate() let pass");
     CustomCallSite site{&step, std::move(*signature), {}};
     if (parts().find_linalg) site.own = parts().find_linalg(step.name);
-    if (parts().outruns_lapack)
-      site.prefers_own = parts().outruns_lapack(step.name, site.signature);
+    if (parts().is_fast_linalg)
+      site.is_fast = parts().is_fast_linalg(step.name, site.signature);
     for (const auto& value : site.signature.operands) site.bytes.push_back(value.bytes());
     for (const auto& value : site.signature.results) site.bytes.push_back(value.bytes());
     tape_.custom_calls.push_back(std::move(site));

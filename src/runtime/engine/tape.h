@@ -57,7 +57,7 @@ struct CustomCallSite {
   program::CallSignature signature;
   std::vector<int64_t> bytes;  // of operands, then results
   linalg::Function own = nullptr;  // the engine's, where there is one
-  bool prefers_own = false;
+  bool is_fast = false;
 };
 
 struct SortSite {

@@ -12,6 +12,9 @@ namespace tercel::ffi {
 // Whether a program that calls the target may be compiled.
 bool isKnownTarget(std::string_view target);
 
+// Who does what LAPACK is called for: the words of the option.
+enum class LinearAlgebra { fastest, own, lapack };
+
 // Each call site is made when it is first run, so that a handler may be registered after its
 // program was loaded.
 class CallSites {
@@ -28,24 +31,26 @@ class CallSites {
 // The custom calls of one execution, with what its caller gave for them.
 class Calls final : public engine::CustomCallHandler {
  public:
-  // own_linear_algebra: what the engine can do itself is left to it.
   Calls(std::shared_ptr<CallSites> sites, std::shared_ptr<const UserData> user_data,
-        bool own_linear_algebra = false)
+        LinearAlgebra linear_algebra = LinearAlgebra::fastest)
       : sites_(std::move(sites)),
         user_data_(std::move(user_data)),
-        own_linear_algebra_(own_linear_algebra) {}
+        linear_algebra_(linear_algebra) {}
 
   Status call(const engine::CustomCall& call) override {
     return sites_->call(call, user_data_.get());
   }
-  bool replaces(std::string_view target) const override {
-    return !own_linear_algebra_ && isKnownTarget(target);
+  bool replaces(std::string_view target, bool is_fast) const override {
+    const bool is_wanted = linear_algebra_ == LinearAlgebra::fastest
+                               ? !is_fast
+                               : linear_algebra_ == LinearAlgebra::lapack;
+    return is_wanted && isKnownTarget(target);
   }
 
  private:
   const std::shared_ptr<CallSites> sites_;
   const std::shared_ptr<const UserData> user_data_;
-  const bool own_linear_algebra_;
+  const LinearAlgebra linear_algebra_;
 };
 
 }  // namespace tercel::ffi

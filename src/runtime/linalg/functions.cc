@@ -1,5 +1,6 @@
 #include "runtime/linalg/functions.h"
 
+#include <algorithm>
 #include <complex>
 
 #include "runtime/linalg/side_by_side.h"
@@ -29,6 +30,15 @@ constexpr Row kTable[] = {
 #include "runtime/linalg/functions.def"
 };
 
+// Functions for one matrix at a time.
+constexpr Function kSlow[] = {
+#define LINALG(function, real_name, complex_name)
+#define LINALG_OF_ANY_TYPE(function, target)
+#define LINALG_SLOW(function) \
+  function<float>, function<double>, function<std::complex<float>>, function<std::complex<double>>,
+#include "runtime/linalg/functions.def"
+};
+
 const Row* rowOf(std::string_view target) {
   for (const Row& row : kTable) {
     if (row.target == target) return &row;
@@ -43,9 +53,11 @@ Function find(std::string_view target) {
   return row ? row->function : nullptr;
 }
 
-bool outrunsLapack(std::string_view target, const program::CallSignature& signature) {
+bool isFast(std::string_view target, const program::CallSignature& signature) {
   const Row* row = rowOf(target);
-  return row && row->largest_side && isBatchOfSmall(signature, row->largest_side());
+  if (!row) return false;
+  const bool is_slow = std::ranges::find(kSlow, row->function) != std::end(kSlow);
+  return !is_slow || (row->largest_side && isBatchOfSmall(signature, row->largest_side()));
 }
 
 }  // namespace tercel::linalg

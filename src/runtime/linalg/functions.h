@@ -26,9 +26,9 @@ using Function = Status (*)(const Call& call);
 // Null where the target is no function of this folder.
 Function find(std::string_view target);
 
-// Whether calls of the target with such operands are faster here than by any LAPACK, which takes one
+// Whether calls of the target with such operands are as fast as LAPACK's, or faster: it takes one
 // matrix at a time.
-bool outrunsLapack(std::string_view target, const program::CallSignature& signature);
+bool isFast(std::string_view target, const program::CallSignature& signature);
 
 // Each for float, double, std::complex<float> and std::complex<double>.
 #define LINALG(function, real_name, complex_name) \
