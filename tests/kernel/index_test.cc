@@ -147,6 +147,20 @@ TEST_F(Space, PlacesThatAreKnownForEachLane) {
   EXPECT_TRUE(space.knownLanes(space.remainder(unknown, 3), 8, &base).empty());
 }
 
+TEST_F(Space, NumbersOfEachLane) {
+  const std::vector<int64_t> places = {7, 0, 100, 5, 5, 1, 8, 63};
+  Index known = space.known(places, 101), base;
+  EXPECT_EQ(space.known(places, 101), known);
+  EXPECT_TRUE(space.varies(known));
+  int64_t step;
+  EXPECT_FALSE(space.linearInLanes(known, &step));
+  EXPECT_EQ(space.highest(known), 100);
+  Index place = space.add(space.scale(known, 2), space.add(loops[0], Index(3)));
+  EXPECT_EQ(space.knownLanes(place, 8, &base),
+            (std::vector<int64_t>{14, 0, 200, 10, 10, 2, 16, 126}));
+  EXPECT_EQ(base, space.add(loops[0], Index(3)));
+}
+
 TEST_F(Space, ALoopOfOneTripIsZero) {
   EXPECT_EQ(space.loop(b.opaque({Scalar::i64, 1}), 1), Index(0));
 }

@@ -80,6 +80,9 @@ struct RegionUnits {
 // UNIMPLEMENTED names an op that cannot be lowered.
 Result<Kernel> lower(const ir::Module& module, const Cluster& cluster, const Machine& machine);
 
+// Whether code may depend on the numbers of what says where a gather begins.
+bool isKnownStart(const ir::Module& module, ir::Value start);
+
 // Two clusters with the same key lower to the same kernel. Constants that are not in `numbers`
 // are part of it.
 std::string structureKey(const ir::Module& module, const Cluster& cluster);

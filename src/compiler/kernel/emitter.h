@@ -6,6 +6,7 @@
 // data can be evaluated so; nests choose loops, memory and registers to make it fast.
 #pragma once
 #include <functional>
+#include <optional>
 #include <unordered_map>
 #include <vector>
 
@@ -163,6 +164,7 @@ class Emitter {
   Elem convolutionAt(const ir::Op& op, const Indices& indices);
 
  public:
+  std::optional<Index> knownIndex(ir::Value start, const Indices& at, int64_t limit);
   // clamp(start, 0, limit) as an index; start is an integer tensor's element.
   Index clampedIndex(ir::Value start, const Indices& at, int64_t limit);
   // The element's value as an index in [0, extent), without clamping.

@@ -1,6 +1,7 @@
 // Ops that move elements: where an element comes from, and which of several places it is.
 #include <algorithm>
 
+#include "compiler/kernel/cluster.h"
 #include "compiler/kernel/emitter.h"
 #include "core/status.h"
 
@@ -123,8 +124,24 @@ Index Emitter::elemIndex(const Elem& elem, DType dtype, int64_t extent) {
   return space_.lanes(elemToIndex(b_, elem, dtype), extent);
 }
 
+// Where a constant says the index of each lane: short rows whose elements change places.
+std::optional<Index> Emitter::knownIndex(ir::Value start, const Indices& indices, int64_t limit) {
+  if (lanes_ == 1 || !isKnownStart(m_, start)) return {};
+  const ir::Literal& literal = m_.def(start)->literal();
+  const Index at = space_.linear(indices, literal.shape().dims);
+  if (!space_.varies(at)) return {};
+  Index base;
+  std::vector<int64_t> places = space_.knownLanes(at, lanes_, &base);
+  if (places.empty() || !base.isConstant()) return {};
+  for (int64_t& place : places)
+    place = static_cast<int64_t>(
+        std::clamp(literal.number(place + base.constant), 0.0, static_cast<double>(limit)));
+  return space_.known(std::move(places), limit + 1);
+}
+
 Index Emitter::clampedIndex(ir::Value start, const Indices& indices, int64_t limit) {
   if (limit == 0) return Index(0);
+  if (std::optional<Index> known = knownIndex(start, indices, limit)) return *known;
   DType dtype = m_.shape(start).dtype;
   V value = elemToIndex(b_, at(start, indices), dtype);
   Type type = b_.type(value);

@@ -19,6 +19,11 @@ void addTerm(Index& to, Term term) {
   }
 }
 
+// By numbers that follow no rule.
+bool differsInLanes(const Atom& atom) {
+  return atom.kind == Atom::Kind::lanes || atom.kind == Atom::Kind::known;
+}
+
 int64_t floorDiv(int64_t a, int64_t b) { return a / b - (a % b < 0); }
 int64_t floorMod(int64_t a, int64_t b) { return a - floorDiv(a, b) * b; }
 
@@ -54,6 +59,14 @@ Index IndexSpace::lanes(V values, int64_t extent) {
   for (uint32_t id = 0; id < atoms_.size(); ++id)
     if (atoms_[id].value == values) return atomIndex(id);
   return atomIndex(addAtom({.kind = Atom::Kind::lanes, .extent = extent, .value = values}));
+}
+
+Index IndexSpace::known(std::vector<int64_t> at_lanes, int64_t extent) {
+  for (uint32_t id = 0; id < atoms_.size(); ++id)
+    if (atoms_[id].kind == Atom::Kind::known && atoms_[id].at_lanes == at_lanes)
+      return atomIndex(id);
+  return atomIndex(
+      addAtom({.kind = Atom::Kind::known, .extent = extent, .at_lanes = std::move(at_lanes)}));
 }
 
 Index IndexSpace::add(const Index& a, const Index& b) const {
@@ -176,7 +189,7 @@ Indices IndexSpace::delinear(const Index& linear, std::span<const int64_t> dims)
 bool IndexSpace::varies(const Index& a) const {
   for (Term t : a.terms) {
     const Atom& atom = atoms_[t.atom];
-    if (atom.is_vector_loop || atom.kind == Atom::Kind::lanes) return true;
+    if (atom.is_vector_loop || differsInLanes(atom)) return true;
     if (atom.kind != Atom::Kind::scalar && varies(atom.inner)) return true;
   }
   return false;
@@ -186,7 +199,7 @@ bool IndexSpace::linearInLanes(const Index& a, int64_t* step) const {
   *step = 0;
   for (Term t : a.terms) {
     const Atom& atom = atoms_[t.atom];
-    if (atom.kind == Atom::Kind::lanes) return false;
+    if (differsInLanes(atom)) return false;
     if (atom.is_vector_loop) *step += t.factor;
     if ((atom.kind == Atom::Kind::quotient || atom.kind == Atom::Kind::remainder) &&
         varies(atom.inner))
@@ -198,6 +211,10 @@ bool IndexSpace::linearInLanes(const Index& a, int64_t* step) const {
 bool IndexSpace::atLane(uint32_t id, int lane, int64_t* value) const {
   const Atom& atom = atoms_[id];
   if (atom.kind == Atom::Kind::lanes) return false;
+  if (atom.kind == Atom::Kind::known) {
+    *value = atom.at_lanes[static_cast<size_t>(lane)];
+    return true;
+  }
   if (atom.kind == Atom::Kind::scalar) {
     uint64_t bits;
     if (!builder_.isConstant(atom.value, &bits)) return false;
@@ -233,7 +250,7 @@ std::vector<int64_t> IndexSpace::knownLanes(const Index& a, int lanes, Index* ba
 V IndexSpace::emitAtom(uint32_t id) {
   const Atom atom = atoms_[id];
   if (atom.kind == Atom::Kind::scalar) return atom.value;
-  TERCEL_CHECK(atom.kind != Atom::Kind::lanes, "a lane-varying index where a scalar is needed");
+  TERCEL_CHECK(!differsInLanes(atom), "a lane-varying index where a scalar is needed");
   V inner = emitScalar(atom.inner);
   Opcode op = atom.kind == Atom::Kind::quotient ? Opcode::udiv : Opcode::urem;
   return builder_.binary(op, inner, builder_.index(atom.divisor));
@@ -258,10 +275,27 @@ V IndexSpace::emitScalar(const Index& a, bool skip_constant) {
   return sum;
 }
 
+// Digits, by as many as there are lanes: each is another lane's number.
+V IndexSpace::emitKnown(std::span<const int64_t> at_lanes) {
+  const auto lanes = static_cast<int64_t>(at_lanes.size());
+  const Type type{Scalar::i64, static_cast<uint16_t>(lanes)};
+  V ids = builder_.laneIds(type);
+  std::vector<int16_t> digits;
+  std::vector<int64_t> rest;
+  for (int64_t n : at_lanes) {
+    digits.push_back(static_cast<int16_t>(n % lanes));
+    rest.push_back(n / lanes);
+  }
+  V low = builder_.shuffle(ids, ids, digits);
+  if (std::ranges::all_of(rest, [](int64_t n) { return n == 0; })) return low;
+  return builder_.iadd(low, builder_.imul(emitKnown(rest), builder_.integer(type, lanes)));
+}
+
 V IndexSpace::emitAtomLanes(uint32_t id, int lanes) {
   const Atom atom = atoms_[id];
   Type wide{Scalar::i64, static_cast<uint16_t>(lanes)};
   if (atom.kind == Atom::Kind::lanes) return atom.value;
+  if (atom.kind == Atom::Kind::known) return emitKnown(atom.at_lanes);
   if (atom.kind == Atom::Kind::scalar) {
     V all = builder_.widen(atom.value, lanes);
     return atom.is_vector_loop ? builder_.iadd(all, builder_.laneIds(wide)) : all;

@@ -38,12 +38,13 @@ using Indices = std::vector<Index>;
 // `value` at lane l is `lane_step * l` more than its scalar value; a loop that is not vectorised and
 // a scalar known at run time have lane_step 0.
 struct Atom {
-  enum class Kind : uint8_t { scalar, lanes, quotient, remainder };
+  enum class Kind : uint8_t { scalar, lanes, known, quotient, remainder };
   Kind kind = Kind::scalar;
   int64_t extent = 0;
   bool is_loop = false;
   bool is_vector_loop = false;
   V value;            // scalar: i64; lanes: vector of i64
+  std::vector<int64_t> at_lanes;  // known: one number for each lane
   Index inner;        // quotient, remainder
   int64_t divisor = 1;
 };
@@ -56,6 +57,7 @@ class IndexSpace {
   Index loop(V value, int64_t extent, bool vector = false);
   Index scalar(V value, int64_t extent);
   Index lanes(V values, int64_t extent);
+  Index known(std::vector<int64_t> at_lanes, int64_t extent);
 
   Index add(const Index& a, const Index& b) const;
   Index scale(const Index& a, int64_t factor) const;
@@ -98,6 +100,7 @@ class IndexSpace {
   Index divided(Atom::Kind kind, const Index& a, int64_t divisor);
   Index recombined(Index a) const;
   bool atLane(uint32_t id, int lane, int64_t* value) const;
+  V emitKnown(std::span<const int64_t> at_lanes);
   V emitAtom(uint32_t id);
   V emitAtomLanes(uint32_t id, int lanes);
 

@@ -94,9 +94,10 @@ bool onlyMoves(ir::OpKind kind) {
 }
 
 // Whether vectors of indices are worked out for it, in 64 bits each.
-bool computesWithIndices(ir::OpKind kind) {
-  switch (kind) {
-    case ir::OpKind::iota_: case ir::OpKind::gather_: case ir::OpKind::scatter_:
+bool computesWithIndices(const ir::Module& module, const ir::Op& op) {
+  switch (op.kind) {
+    case ir::OpKind::gather_: return !isKnownStart(module, op.operand(1));
+    case ir::OpKind::iota_: case ir::OpKind::scatter_:
     case ir::OpKind::select_and_scatter_: case ir::OpKind::dynamic_update_slice_:
     case ir::OpKind::dot_general_: case ir::OpKind::convolution_:
       return true;
@@ -230,7 +231,7 @@ int vectorLanes(const ir::Module& module, const Cluster& cluster, const Machine&
     widest = std::max(widest, isFloat(dtype) || isComplex(dtype) ? bytes : std::min(bytes, kIndexed));
   };
   for (ir::OpId id : cluster.ops)
-    if (computesWithIndices(module.op(id).kind)) widest = kIndexed;
+    if (computesWithIndices(module, module.op(id))) widest = kIndexed;
   for (ir::Value v : cluster.inputs) look(v);
   for (ir::OpId id : cluster.ops)
     for (ir::Value v : module.op(id).results) look(v);

@@ -37,6 +37,8 @@ class KeyWriter {
       number(static_cast<int64_t>(attr_key) << 8 | static_cast<int64_t>(attr.index()));
       attribute(attr);
     }
+    if (o.kind == ir::OpKind::gather_ && isKnownStart(m_, o.operand(1)))
+      attribute(m_.def(o.operand(1))->literal());
     for (ir::RegionId r : o.regions) region(r);
     for (ir::Value v : o.results) {
       define(v);
@@ -91,6 +93,13 @@ class KeyWriter {
 };
 
 }  // namespace
+
+bool isKnownStart(const ir::Module& module, ir::Value start) {
+  constexpr int64_t kMostKnown = 64;
+  const ir::Op* op = module.def(start);
+  return op && op->kind == ir::OpKind::constant_ && !op->literal().isSplat() &&
+         op->literal().shape().elements() <= kMostKnown;
+}
 
 std::string structureKey(const ir::Module& module, const Cluster& cluster) {
   KeyWriter w(module, cluster);
