@@ -219,6 +219,21 @@ void inParallel(size_t count, Work&& work) {
 
 constexpr double kInlineCost = 10e3;  // ns: below, waking a thread costs more than it saves
 
+// Of the kernels of a sequence. How often a loop of steps turns is not known.
+double costOf(const program::Program& program, uint32_t sequence) {
+  constexpr double kTurns = 100;
+  double cost = 0;
+  for (const program::Step& step : program.sequences[sequence]) {
+    double inside = 0;
+    for (uint32_t inner : step.sequences) inside += costOf(program, inner);
+    const bool is_loop = step.kind == program::StepKind::while_loop;
+    if (is_loop) inside += costOf(program, step.target);
+    if (step.kind == program::StepKind::kernel) cost += step.cost;
+    cost += is_loop ? kTurns * inside : inside;
+  }
+  return cost;
+}
+
 void completeSteps(program::Program& program, const std::vector<Shared>& kernels) {
   for (program::Sequence& sequence : program.sequences) {
     for (program::Step& step : sequence) {
@@ -230,9 +245,9 @@ void completeSteps(program::Program& program, const std::vector<Shared>& kernels
                        ? std::max<int64_t>(1, kernel.tasks)
                        : std::max<int64_t>(1, static_cast<int64_t>(
                              static_cast<double>(kernel.tasks) * kInlineCost / 2 / kernel.cost));
-      program.cost += kernel.cost;
     }
   }
+  program.cost += costOf(program, 0);
 }
 
 }  // namespace

@@ -14,8 +14,9 @@
 namespace tercel::runtime {
 namespace {
 
-// Below this many nanoseconds handing a program to another thread costs more than running it.
-constexpr double kInlineCost = 50e3;
+// Below this many nanoseconds, of which estimates rather have too many, a program runs on the thread
+// that launches it: handing it over wakes another one, and moves what it reads to another cache.
+constexpr double kInlineCost = 400e3;
 
 template <class Infos>
 Status readMemoryKinds(const Infos& infos, const char* what, std::vector<MemoryKind>& kinds) {

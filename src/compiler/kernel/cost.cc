@@ -102,7 +102,7 @@ std::optional<double> tripCount(const ir::Module& m, const Cluster& cluster, con
 // Nanoseconds of a body of small ops that wait for each other; of loops whose count is unknown,
 // what makes them worth a thread.
 double regionCost(const ir::Module& m, const Cluster& cluster, std::span<const ir::OpId> ops) {
-  constexpr double kStep = 0.3, kUnknownLoop = 60e3;
+  constexpr double kStep = 0.3, kUnknownLoop = 500e3;
   double cost = 0;
   for (ir::OpId id : ops) {
     const Op& op = m.op(id);
@@ -119,10 +119,28 @@ double regionCost(const ir::Module& m, const Cluster& cluster, std::span<const i
   return cost;
 }
 
+// Of an input that is only sliced, the slices.
+double bytesRead(const ir::Module& m, const Cluster& cluster, ir::Value input) {
+  const auto whole = static_cast<double>(m.shape(input).bytes());
+  double sliced = 0;
+  for (ir::OpId id : cluster.ops) {
+    const Op& op = m.op(id);
+    if (std::ranges::find(op.operands, input) == op.operands.end()) continue;
+    if (op.kind != OpKind::slice_ && op.kind != OpKind::dynamic_slice_) return whole;
+    sliced += static_cast<double>(m.shape(op.result()).bytes());
+  }
+  return sliced > 0 ? std::min(sliced, whole) : whole;
+}
+
+// Nanoseconds that memory takes to move what a cluster reads and writes.
+double memoryCost(double bytes) {
+  constexpr double kL1Bytes = 32e3, kPerNanosecond = 10, kPerNanosecondInL1 = 40;
+  return bytes / (bytes <= kL1Bytes ? kPerNanosecondInL1 : kPerNanosecond);
+}
+
 }  // namespace
 
 double clusterCost(const ir::Module& m, const Cluster& cluster, const Machine& machine) {
-  constexpr double kBytesPerNanosecond = 10;
   if (cluster.nest == Nest::region) return regionCost(m, cluster, cluster.ops);
   double cost = 0, bytes = 0;
   for (ir::OpId id : cluster.ops) {
@@ -130,9 +148,9 @@ double clusterCost(const ir::Module& m, const Cluster& cluster, const Machine& m
     bool vectors = op.kind == OpKind::dot_general_ || op.kind == OpKind::convolution_;
     cost += opCost(m, op, vectors ? productStep(m, op, machine) : kScalarStep);
   }
-  for (ir::Value v : cluster.inputs) bytes += static_cast<double>(m.shape(v).bytes());
+  for (ir::Value v : cluster.inputs) bytes += bytesRead(m, cluster, v);
   for (ir::Value v : cluster.outputs) bytes += static_cast<double>(m.shape(v).bytes());
-  return cost + bytes / kBytesPerNanosecond;
+  return cost + memoryCost(bytes);
 }
 
 }  // namespace tercel::kernel
