@@ -227,9 +227,10 @@ Index ContractNest::inBlock(size_t group, V i) {
 }
 
 bool ContractNest::hasEpilogue() const {
-  return !std::ranges::all_of(low_.cluster.ops, [&](ir::OpId id) {
-    return &m_.op(id) == &op_ || m_.op(id).kind == OpKind::reshape_;
-  });
+  const std::vector<ir::OpId>& ops = low_.cluster.ops;
+  auto product = std::ranges::find(ops, &op_, [&](ir::OpId id) { return &m_.op(id); });
+  return !std::all_of(std::next(product), ops.end(),
+                      [&](ir::OpId id) { return m_.op(id).kind == OpKind::reshape_; });
 }
 
 void ContractNest::addScratch() {
