@@ -75,6 +75,8 @@ enum class StepKind : uint8_t {
 //              comparator is known to compare, as core/sort_keys.h says, or empty
 // fft          slots = operand, result; values = {FftKind, bytes of a part, batch, lengths...}, as
 //              kernels/fft.h has them; the two share no memory
+// concatenate  slots = operands..., result; values = {rows, bytes of a row of each operand...}; the
+//              result shares no memory with operands
 // custom_call  name = target; slots = operands..., results...; values = call_signature.h's; a result
 //              is an operand's memory or shares none with them; text = its configuration: an opaque
 //              string, or for api_version 4 a dictionary as {uplo = 76 : u8, deep = {x = "y"}}

@@ -159,6 +159,8 @@ class Validator {
         return checkCustomCall(step);
       case StepKind::fft:
         return checkFft(step);
+      case StepKind::concatenate:
+        return checkConcatenate(step);
     }
     return Status();
   }
@@ -272,6 +274,27 @@ class Validator {
     Slot a = memoryOf(program_, a_slot), b = memoryOf(program_, b_slot);
     if (a.place != b.place || a.index != b.index) return false;
     return a.offset < b.offset + b.bytes && b.offset < a.offset + a.bytes;
+  }
+
+  Status checkConcatenate(const Step& step) const {
+    if (step.slots.size() < 2 || step.values.size() != step.slots.size())
+      return invalidArgument("concatenate takes operands and a result, and a row's bytes of each");
+    const Slot& result = slot(step, step.slots.size() - 1);
+    int64_t row = 0;
+    for (size_t i = 0; i + 1 < step.slots.size(); ++i) {
+      const int64_t bytes = step.values[i + 1];
+      if (bytes < 0 || !sizeIsRepresentable(std::array{step.values[0], bytes}, 1) ||
+          slot(step, i).bytes < step.values[0] * bytes)
+        return invalidArgument("an operand of concatenate is smaller than its rows");
+      if (overlap(slot(step, i), result))
+        return invalidArgument("the result of concatenate overlaps an operand");
+      if (bytes > result.bytes - row) return invalidArgument("a row longer than concatenate's result");
+      row += bytes;
+    }
+    if (!sizeIsRepresentable(std::array{step.values[0], row}, 1) ||
+        result.bytes < step.values[0] * row)
+      return invalidArgument("the result of concatenate is smaller than its rows");
+    return checkWritable(result);
   }
 
   Status checkFft(const Step& step) const {

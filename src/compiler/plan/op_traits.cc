@@ -45,7 +45,17 @@ bool isMemoryConstant(const Op& op) {
   return op.kind == OpKind::constant_ && !op.literal().isSplat();
 }
 
+bool isJoinedInMemory(const ir::Module& m, const Op& op) {
+  constexpr int64_t kChosen = 4, kAlwaysJoined = 128;
+  constexpr int64_t kFewChoices = 10'000;
+  if (op.kind != OpKind::concatenate_) return false;
+  const auto pieces = static_cast<int64_t>(op.operands.size());
+  if (pieces <= kChosen) return false;
+  return pieces > kAlwaysJoined || pieces * m.shape(op.result()).elements() >= kFewChoices;
+}
+
 bool isFusible(const ir::Module& m, const Op& op) {
+  if (isJoinedInMemory(m, op)) return false;
   switch (op.kind) {
     case OpKind::while_: case OpKind::if_: case OpKind::case_: case OpKind::fork_: case OpKind::sort_:
     case OpKind::fft_: case OpKind::scatter_: case OpKind::select_and_scatter_: case OpKind::custom_call_:

@@ -20,6 +20,9 @@ bool isMemoryConstant(const ir::Op& op);
 bool isHeavy(ir::OpKind kind);
 // Reads each element of its operands many times.
 bool rereadsOperands(const ir::Module& module, const ir::Op& op);
+// A concatenation of so many pieces of one memory that to choose among them at each element is more
+// work than to put each where it belongs.
+bool isJoinedInMemory(const ir::Module& module, const ir::Op& op);
 bool isFreeMovement(ir::OpKind kind);
 bool hasEffect(const ir::Op& op);
 // Writes to its first operands in place, where those are not needed any more.

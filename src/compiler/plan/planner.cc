@@ -135,6 +135,10 @@ void Planner::findLastUses(Scope& scope) {
 void Planner::wantBefore(Scope& scope) {
   for (size_t u = scope.units.size(); u-- > 0;) {
     const Unit& unit = scope.units[u];
+    if (!unit.is_cluster && m_.op(unit.op).kind == OpKind::concatenate_) {
+      wantPieces(scope, m_.op(unit.op), u);
+      continue;
+    }
     if (unit.is_cluster && unit.cluster.nest != kernel::Nest::update) continue;
     const Op& op = unit.is_cluster ? *m_.def(unit.cluster.outputs[0]) : m_.op(unit.op);
     bool calls = !unit.is_cluster && op.kind == OpKind::custom_call_;

@@ -43,6 +43,7 @@ class Planner {
   void noteOwn(Scope& scope) const;
   void findLastUses(Scope& scope);
   void wantBefore(Scope& scope);
+  void wantPieces(Scope& scope, const ir::Op& op, size_t unit);
   void noteReads(const ir::Op& op, size_t unit, Scope& scope);
   void noteReads(const kernel::Cluster& cluster, size_t unit, Scope& scope);
 
@@ -56,6 +57,9 @@ class Planner {
   // A sequence that makes the region's results in those storages; to `sequences`.
   Status planInto(ir::RegionId region, std::span<const StorageId> results,
                   std::vector<uint32_t>& sequences);
+  Status planConcatenate(Scope& scope, const ir::Op& op);
+  StorageId placeJoined(Scope& scope, const ir::Op& op);
+  Status joinRows(Scope& scope, const ir::Op& op, int64_t rows, StorageId to);
   Status planSort(Scope& scope, const ir::Op& op);
   Status planFft(Scope& scope, const ir::Op& op);
   Status planCustomCall(Scope& scope, const ir::Op& op);
@@ -67,6 +71,7 @@ class Planner {
   StorageId storageOf(ir::Value v);
   StorageId constantStorage(const ir::Literal& literal);
   StorageId sliceStorage(ir::Value slice);
+  StorageId pieceOf(StorageId whole, int64_t offset, int64_t bytes);
   StorageId numbersStorage(const kernel::Cluster& cluster);
   StorageId poolStorage(std::span<const std::byte> bytes);
   StorageId newStorage(ir::Value v);
@@ -83,6 +88,7 @@ class Planner {
   StorageId place(Scope& scope, ir::Value v, const kernel::Cluster& maker);
   bool mayWrite(const Scope& scope, StorageId target, const kernel::Cluster& cluster,
                 ir::Value output);
+  bool pieceIsFree(const Scope& scope, StorageId piece) const;
   void copy(Scope& scope, StorageId from, StorageId to, int64_t bytes);
   void copyAll(Scope& scope, std::vector<std::pair<StorageId, StorageId>> moves);
   // The value into exactly that storage.

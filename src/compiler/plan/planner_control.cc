@@ -27,6 +27,7 @@ Status Planner::planOp(Scope& scope, const Op& op) {
     case OpKind::if_: case OpKind::case_: return planBranch(scope, op);
     case OpKind::fork_: return planFork(scope, op);
     case OpKind::sort_: return planSort(scope, op);
+    case OpKind::concatenate_: return planConcatenate(scope, op);
     case OpKind::fft_: return planFft(scope, op);
     case OpKind::custom_call_: return planCustomCall(scope, op);
     case OpKind::after_all_:

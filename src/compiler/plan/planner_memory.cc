@@ -87,7 +87,8 @@ StorageId Planner::storageOf(Value v) {
 }
 
 void Planner::touch(StorageId id) {
-  if (storages_[id].part_of != kNoStorage) id = storages_[id].part_of;
+  while (storages_[id].part_of != kNoStorage) id = storages_[id].part_of;
+  storages_[id].first = std::min(storages_[id].first, time_);
   storages_[id].last = std::max(storages_[id].last, time_);
   touched_.push_back(id);
 }
@@ -112,6 +113,7 @@ Step& Planner::addStep(Scope& scope, StepKind kind) {
 // Whether the cluster may write `target` though what it holds may be read by it or later.
 bool Planner::mayWrite(const Scope& scope, StorageId target, const kernel::Cluster& cluster,
                        Value output) {
+  if (storages_[target].part_of != kNoStorage) return pieceIsFree(scope, target);
   std::vector<bool> identity = identityReads(m_, cluster, output);
   for (uint32_t value : storages_[holder(target)].values) {
     if (storage_of_.at(value) != holder(target)) continue;

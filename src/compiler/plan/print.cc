@@ -12,8 +12,8 @@ std::string slotText(const program::Program& program, uint32_t id) {
   const program::Slot& slot = program.slots[id];
   bool numbered =
       slot.place == program::Place::argument || slot.place == program::Place::result;
-  return cat(placeName(slot.place), numbered ? cat(slot.index) : cat('+', slot.offset), '[',
-             slot.bytes, ']');
+  return cat(placeName(slot.place), numbered ? cat(slot.index) : "",
+             numbered && slot.offset == 0 ? "" : cat('+', slot.offset), '[', slot.bytes, ']');
 }
 
 void printCluster(const ir::Module& module, const kernel::Cluster& cluster, std::string& text) {

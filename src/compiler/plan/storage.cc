@@ -14,7 +14,8 @@ int64_t aligned(int64_t bytes) { return (bytes + kAlign - 1) / kAlign * kAlign; 
 std::vector<StorageId> wholeStorages(const std::vector<Storage>& storages, StorageId first) {
   std::vector<StorageId> whole;
   for (StorageId id = first; id < storages.size(); ++id)
-    if (storages[id].place == program::Place::arena && storages[id].part_of == kNoStorage)
+    if (storages[id].place == program::Place::arena && storages[id].part_of == kNoStorage &&
+        storages[id].first != kUnborn)
       whole.push_back(id);
   return whole;
 }

@@ -267,6 +267,12 @@ Status LoadedProgram::runOps(const Invocation& invocation, void* const* pointers
         TERCEL_TRY(tape_.ffts[op->target]->run(params[0], params[1], invocation.parallel));
         ++op;
         break;
+      case OpCode::concatenate: {
+        const kernels::Concatenation& shape = tape_.concatenations[op->target];
+        kernels::concatenate(shape, params, params[shape.bytes.size()], invocation.parallel);
+        ++op;
+        break;
+      }
       case OpCode::custom_call:
         TERCEL_TRY(runCustomCall(*op++, invocation, params));
         // Programs that it ran on this thread may have a larger scratch.

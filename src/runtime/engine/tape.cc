@@ -1,6 +1,7 @@
 #include "runtime/engine/tape.h"
 
 #include <algorithm>
+#include <numeric>
 
 #include "runtime/engine/parts.h"
 #include "runtime/engine/side_by_side.h"
@@ -91,6 +92,8 @@ class TapeMaker {
         return customCall(step);
       case StepKind::fft:
         return fft(step);
+      case StepKind::concatenate:
+        return concatenate(step);
     }
   }
 
@@ -163,6 +166,15 @@ class TapeMaker {
     Op& op = tape_.ops[emit(OpCode::sort, pointers(step))];
     op.target = static_cast<uint32_t>(tape_.sorts.size());
     tape_.sorts.push_back(std::move(site));
+  }
+
+  void concatenate(const Step& step) {
+    Op& op = tape_.ops[emit(OpCode::concatenate, pointers(step))];
+    op.target = static_cast<uint32_t>(tape_.concatenations.size());
+    kernels::Concatenation shape{.rows = step.values[0],
+                                 .bytes = {step.values.begin() + 1, step.values.end()}};
+    shape.result_bytes = std::accumulate(shape.bytes.begin(), shape.bytes.end(), int64_t{0});
+    tape_.concatenations.push_back(std::move(shape));
   }
 
   void fft(const Step& step) {

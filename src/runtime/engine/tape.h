@@ -11,6 +11,7 @@
 #include "program/call_signature.h"
 #include "program/program.h"
 #include "runtime/engine/runner.h"
+#include "runtime/kernels/concatenate.h"
 #include "runtime/kernels/fft.h"
 #include "runtime/kernels/sort.h"
 #include "runtime/linalg/functions.h"
@@ -32,6 +33,7 @@ enum class OpCode : uint8_t {
                     // come to an end; then on to targets[target + tasks]
   sort,             // sorts[target]
   fft,              // ffts[target] from params[0] to params[1]
+  concatenate,      // concatenations[target]: params = operands..., result
   custom_call,      // custom_calls[target]
   end,              // of the program, or of a stretch of a fork
 };
@@ -72,6 +74,7 @@ struct Tape {
   std::vector<SortSite> sorts;
   std::vector<CustomCallSite> custom_calls;
   std::vector<std::unique_ptr<const kernels::Fft>> ffts;
+  std::vector<kernels::Concatenation> concatenations;
   uint32_t pointers = 0;  // length of the frame's pointer table
   std::vector<Patch> argument_patches, result_patches, arena_patches, constant_patches;
   int64_t scratch_bytes = 0;  // of the hungriest kernel

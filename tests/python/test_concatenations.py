@@ -1,0 +1,98 @@
+"""Concatenations of many operands, as ravel_pytree writes them: pieces of one memory, rows side by side"""
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+from jax.flatten_util import ravel_pytree
+
+SIZES = (1000, 24, 0, 16, 1, 777, 64, 3, 2048, 5)
+
+
+def operands(rng, shapes, dtype="float32"):
+    return [jnp.asarray((rng.random(shape) * 4).astype(np.float32)).astype(dtype)
+            for shape in shapes]
+
+
+@pytest.mark.parametrize("dtype", ["float32", "bool", "int8", "bfloat16", "complex64", "int4"])
+def test_of_arguments_and_of_what_is_made(agree, rng, dtype):
+    arrays = operands(rng, SIZES, dtype)
+    agree(lambda *a: jnp.concatenate(a), *arrays)
+    agree(lambda *a: jnp.concatenate([x if dtype == "bool" else x + x for x in a]), *arrays)
+
+
+@pytest.mark.parametrize("widths", [(1,) * 40, (3, 0, 16, 1, 2, 8, 4, 31), (64, 128, 32, 7, 5)])
+@pytest.mark.parametrize("dtype", ["float32", "uint8", "complex64"])
+def test_rows_side_by_side(agree, rng, widths, dtype):
+    arrays = operands(rng, [(300, w) for w in widths], dtype)
+    agree(lambda *a: jnp.concatenate(a, axis=1), *arrays)
+    agree(lambda *a: jnp.concatenate([x * x for x in a], axis=1).sum(0, dtype=dtype), *arrays)
+
+
+def test_operands_that_are_used_elsewhere(agree, rng):
+    def run(*a):
+        made = [jnp.sin(x) for x in a]
+        return jnp.concatenate(made + made[:2]), made[0], made[3] * 2
+
+    agree(run, *operands(rng, SIZES))
+
+
+def test_concatenations_of_concatenations(agree, rng):
+    def run(*a):
+        inner = jnp.concatenate([jnp.cos(x) for x in a])
+        outer = jnp.concatenate([inner * 2, inner[:64], *[jnp.sin(x) for x in a], inner])
+        return outer.at[7].set(3.0), outer[::-1]
+
+    agree(run, *operands(rng, SIZES))
+
+
+def parameters(rng, layers):
+    return {f"{name}{i}": rng.standard_normal(shape).astype(np.float32) / 8
+            for i in range(layers) for name, shape in (("w", (64, 64)), ("b", (64,)))}
+
+
+def loss(params, x):
+    for i in range(len(params) // 2):
+        x = jnp.tanh(x @ params[f"w{i}"] + params[f"b{i}"])
+    return (x * x).mean()
+
+
+@pytest.mark.parametrize("layers", [3, 12])
+def test_training_on_a_flat_vector(agree, rng, layers):
+    flat, unravel = ravel_pytree(parameters(rng, layers))
+    x = rng.standard_normal((32, 64)).astype(np.float32)
+
+    def step(flat, x):
+        gradient = jax.grad(lambda p: loss(p, x))(unravel(flat))
+        return flat - ravel_pytree(gradient)[0]
+
+    def steps(flat, x):
+        return jax.lax.fori_loop(0, 5, lambda _, f: step(f, x), flat)
+
+    flat = np.asarray(flat)
+    agree(step, flat, x)
+    agree(step, flat, x, donate_argnums=0)
+    agree(steps, flat, x)
+
+
+def test_pieces_of_a_donated_argument_change_places(agree, rng):
+    def run(x):
+        pieces = jnp.split(x, 8)
+        return jnp.concatenate([jnp.sin(p) for p in pieces[::-1]])
+
+    agree(run, rng.random(8 * 512).astype(np.float32), donate_argnums=0)
+
+
+def test_in_branches_and_loops(agree, rng):
+    def run(k, *a):
+        def joined(scale):
+            return jnp.concatenate([jnp.exp(-x) * scale for x in a])
+
+        chosen = jax.lax.switch(k, [lambda: joined(2.0), lambda: joined(3.0)[::-1]])
+        return jax.lax.fori_loop(
+            0, 3, lambda i, c: jnp.concatenate([p * (i + 1) for p in jnp.split(c, 6)[::-1]]),
+            chosen[:3600])
+
+    arrays = operands(rng, SIZES)
+    for k in (0, 1):
+        agree(run, np.int32(k), *arrays)
