@@ -179,5 +179,30 @@ TEST(SelectorNarrow, Conversions) {
   }
 }
 
+TEST(SelectorNarrow, Floats) {
+  for (Scalar s : {Scalar::i8, Scalar::i16})
+    for (Scalar real : {Scalar::f32, Scalar::f64})
+      for (int lanes : {4, 8, 16}) {
+        if (kernel::bitWidth(real) * lanes > 512) continue;
+        if (lanes * kernel::bitWidth(s) < 64) continue;  // loaded as scalars
+        for (bool is_signed : {false, true}) {
+          const Opcode in = is_signed ? Opcode::sitofp : Opcode::uitofp;
+          const Opcode out = is_signed ? Opcode::fptosi : Opcode::fptoui;
+          check({"there and back", s, s, lanes,
+                 [=](Builder& b, V x, V) {
+                   V number = b.cast(in, x, real);
+                   V half = b.binary(Opcode::fmul, number, b.number(b.type(number), 0.5));
+                   return b.cast(out, half, s);
+                 },
+                 [=](uint64_t x, uint64_t) {
+                   const int width = kernel::bitWidth(s);
+                   auto n = static_cast<int64_t>(x << (64 - width)) >> (64 - width);
+                   return static_cast<uint64_t>((is_signed ? n : static_cast<int64_t>(x)) / 2) &
+                          maskOf(s);
+                 }});
+        }
+      }
+}
+
 }  // namespace
 }  // namespace tercel::codegen

@@ -275,3 +275,15 @@ def test_narrow_vectors(agree, rng, dtype, size):
         chosen = jnp.where(a > b, bits, b[:, ::-1])
         return chosen, a == b, jnp.pad(chosen, ((1, 1), (2, 3))), chosen.max(1), chosen.max(0)
     agree(program, x, y)
+
+
+@pytest.mark.parametrize("divisor", [255.0, -0.22, 3e-39, 1e38, float("inf")])
+@pytest.mark.parametrize("dtype", ["uint8", "int16", "int32", "uint32"])
+def test_integers_divided_by_numbers(rng, dtype, divisor):
+    """To the last bit, which XLA:CPU's product with the inverse is not."""
+    x = values(rng, dtype, 40000)
+    x[:300] = 0
+    divisor = np.float32(divisor)
+    made = jax.jit(lambda a: a.astype(jnp.float32) / divisor)(x)
+    expected = x.astype(np.float32) / divisor
+    assert np.array_equal(np.asarray(made).view(np.uint32), expected.view(np.uint32))

@@ -134,6 +134,7 @@ class Selector {
 
   // selector_convert.cc
   Reg convert(const Inst& inst);
+  Reg convertNarrow(const Inst& inst, Type from);
   Reg convertInteger(const Inst& inst, Type from);
   Reg convertScalar(const Inst& inst, Type from);
   Reg fromMask(Reg mask, Type type);

@@ -41,7 +41,8 @@ Selector::Reg Selector::convert(const Inst& inst) {
       if (type.scalar == Scalar::bf16) return toBFloat16(inst);
       return make(cat("VCVTPS2PH", widthSuffix(from), "rr"), type, {operand(inst, 0)}, 4);
     case Opcode::sitofp: case Opcode::uitofp: case Opcode::fptosi: case Opcode::fptoui: {
-      if (!isWideFloat(real) || kernel::bitWidth(whole) < 32 || type.lanes < 4) break;
+      if (!isWideFloat(real) || type.lanes < 4) break;
+      if (kernel::bitWidth(whole) < 32) return convertNarrow(inst, from);
       const std::string integers = cat(is_signed ? "" : "U", kernel::bitWidth(whole) == 64 ? "QQ"
                                                                                            : "DQ");
       const bool to_real = kernel::isFloat(type.scalar);
@@ -66,6 +67,26 @@ Selector::Reg Selector::toMask(Reg v, Type from) {
   Reg mask = make(cat("VPTESTM", integerLetter(from.scalar), widthSuffix(from), "rr"),
                   from.with(Scalar::i1), {v, ones});
   return mask;
+}
+
+// Bytes and words to floats and back, as integers of 32 bits between.
+Selector::Reg Selector::convertNarrow(const Inst& inst, Type from) {
+  const Type type = inst.type, words = type.with(Scalar::i32);
+  const bool to_real = kernel::isFloat(type.scalar);
+  const Scalar narrow = to_real ? from.scalar : type.scalar;
+  const Scalar real = to_real ? type.scalar : from.scalar;
+  if (narrow == Scalar::i1 || registerBits(words) > 512 || type.lanes < 4)
+    return refuse(), Reg();
+  const std::string z = widthSuffix(words);
+  const std::string wide_z = widthSuffix(words.with(real));
+  const char letter = integerLetter(narrow), real_letter = real == Scalar::f64 ? 'D' : 'S';
+  if (to_real) {
+    const char* extend = inst.op == Opcode::uitofp ? "VPMOVZX" : "VPMOVSX";
+    Reg whole = make(cat(extend, letter, "D", z, "rr"), words, {operand(inst, 0)});
+    return make(cat("VCVTDQ2P", real_letter, wide_z, "rr"), type, {whole});
+  }
+  Reg whole = make(cat("VCVTTP", real_letter, "2DQ", wide_z, "rr"), words, {operand(inst, 0)});
+  return make(cat("VPMOVD", letter, z, "rr"), type, {whole});
 }
 
 Selector::Reg Selector::convertInteger(const Inst& inst, Type from) {

@@ -34,17 +34,26 @@ V isOutside(Builder& b, V bits, const Range& range) {
   return b.compare(Opcode::icmp, Predicate::ugt, b.isub(bits, lowest), span);
 }
 
+// Made of an integer: 0, or from 1 to 2^64, which is among the dividends.
+bool isWhole(Builder& b, V x) {
+  const Inst* def = b.kernel().def(x);
+  return def && (def->op == Opcode::sitofp || def->op == Opcode::uitofp);
+}
+
 // By 1 / y, which loops over x work out once. The quotient is first right to one ulp; what is left
 // of the dividend, which is exact, then rounds it as division would (Markstein).
 V divideByReciprocal(Builder& b, V x, V y) {
   const Type type = b.type(x);
   V size = magnitudeOf(b, x);
   V some = b.compare(Opcode::icmp, Predicate::ne, size, b.integer(b.type(size), 0));
-  V outside = b.binary(Opcode::and_, some, isOutside(b, size, dividends(type.scalar)));
-  V unsafe = b.binary(Opcode::or_, b.any(outside),
-                      b.any(isOutside(b, magnitudeOf(b, y), divisors(type.scalar))));
-  // Microcode would take part in arithmetic on subnormal numbers, whose quotients are not used.
-  V dividend = b.select(outside, b.number(type, 1), x);
+  V unsafe = b.any(isOutside(b, magnitudeOf(b, y), divisors(type.scalar)));
+  V dividend = x;
+  if (!isWhole(b, x)) {
+    V outside = b.binary(Opcode::and_, some, isOutside(b, size, dividends(type.scalar)));
+    unsafe = b.binary(Opcode::or_, b.any(outside), unsafe);
+    // Microcode would take part in arithmetic on subnormal numbers, whose quotients are not used.
+    dividend = b.select(outside, b.number(type, 1), x);
+  }
 
   V one = b.number(b.type(y), 1);
   V high = b.binary(Opcode::fdiv, one, y);

@@ -135,7 +135,21 @@ void KernelLowering::addParams() {
     slices_.push_back(builder.addParam(kernel.buffers[whole].element, true));
     kernel.buffers[slices_.back()].alias_of = static_cast<int32_t>(whole);
   }
-  if (!cluster.numbers.empty()) numbers_ = builder.addParam(Scalar::f64, true);
+  if (!cluster.numbers.empty()) addNumbers(builder.addParam(Scalar::f64, true));
+}
+
+// They are there even where no loop runs, and are loaded before all of them.
+void KernelLowering::addNumbers(BufferId numbers) {
+  for (size_t i = 0; i < cluster.numbers.size(); ++i) {
+    V number = builder.load(numbers, builder.index(0), 1, static_cast<int64_t>(i));
+    const DType dtype = module.shape(cluster.numbers[i]).dtype;
+    const Scalar scalar = computedScalar(dtype), stored = storedScalar(dtype);
+    if (scalar != Scalar::f64) number = builder.cast(Opcode::fptrunc, number, scalar);
+    if (moves_bits_ && scalar != stored)
+      number = builder.cast(Opcode::bitcast, builder.cast(Opcode::fptrunc, number, stored),
+                            storedScalar(bitsOf(dtype)));
+    numbers_.push_back(number);
+  }
 }
 
 Scalar KernelLowering::inMemory(ir::Value v) const {
@@ -147,17 +161,8 @@ void KernelLowering::bindInputs(Emitter& emitter) const {
   for (size_t i = 0; i < cluster.inputs.size(); ++i)
     emitter.bindMemory(cluster.inputs[i], input_buffers[i]);
   for (size_t i = 0; i < slices_.size(); ++i) bindSlice(emitter, cluster.slices[i], slices_[i]);
-  for (size_t i = 0; i < cluster.numbers.size(); ++i) {
-    Builder& b = emitter.builder();
-    V number = b.load(numbers_, b.index(0), 1, static_cast<int64_t>(i));
-    DType dtype = module.shape(cluster.numbers[i]).dtype;
-    Scalar scalar = computedScalar(dtype), stored = storedScalar(dtype);
-    if (scalar != Scalar::f64) number = b.cast(Opcode::fptrunc, number, scalar);
-    if (moves_bits_ && scalar != stored)
-      number = b.cast(Opcode::bitcast, b.cast(Opcode::fptrunc, number, stored),
-                      storedScalar(bitsOf(dtype)));
-    emitter.bindElem(cluster.numbers[i], {number, {}});
-  }
+  for (size_t i = 0; i < cluster.numbers.size(); ++i)
+    emitter.bindElem(cluster.numbers[i], {numbers_[i], {}});
 }
 
 // The slice's elements lie as far apart as those of the whole.

@@ -51,10 +51,11 @@ class KernelLowering : public KernelHolder, public Lowering {
 
  private:
   void addParams();
+  void addNumbers(BufferId numbers);
   Scalar inMemory(ir::Value v) const;
   void bindSlice(Emitter& emitter, ir::Value slice, BufferId first) const;
   std::vector<BufferId> slices_;
-  BufferId numbers_ = 0;
+  std::vector<V> numbers_;
   bool moves_bits_ = false;
 };
 
