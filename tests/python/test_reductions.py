@@ -280,3 +280,12 @@ def test_many_short_dimensions(agree, rng, function):
     agree(function, x)
     code = jax.jit(function).lower(x).compile().memory_analysis().generated_code_size_in_bytes
     assert code <= 1 << 15
+
+
+@pytest.mark.parametrize("length", [3, 8, 10, 12, 13])
+def test_short_rows_of_narrow_elements(agree, rng, length):
+    flags = rng.integers(0, 2, (1003, length)).astype(bool)
+    small = rng.integers(-128, 128, (1003, length)).astype(np.int8)
+    weights = jnp.arange(length, dtype=jnp.uint8) % 8
+    agree(lambda x, y: (x.any(-1), x.all(-1), y.max(-1), y.sum(-1), x[:, ::-1], x[::2],
+                        (x.astype(jnp.uint8) << weights).sum(-1, dtype=jnp.uint8)), flags, small)

@@ -18,6 +18,17 @@ std::vector<int16_t> lanesFrom(int first, int step, int count) {
   return list;
 }
 
+// Flags change places as bytes: machines have no instructions that shuffle masks.
+V inBytes(Builder& b, V v) {
+  return b.type(v).scalar == Scalar::i1 ? b.cast(Opcode::zext, v, Scalar::i8) : v;
+}
+
+V shuffled(Builder& b, V v, std::span<const int16_t> list) {
+  V bytes = inBytes(b, v);
+  V moved = b.shuffle(bytes, bytes, list);
+  return bytes == v ? moved : b.cast(Opcode::itrunc, moved, Scalar::i1);
+}
+
 }  // namespace
 
 Elem Emitter::loadAt(BufferId buffer, DType dtype, const Index& index) {
@@ -66,10 +77,10 @@ Elem Emitter::loadAt(BufferId buffer, DType dtype, const Index& index) {
     if (!mask.valid()) {
       value = b_.load(buffer, at, lanes_, offset);
     } else {
-      V ordered = step < 0 ? b_.shuffle(mask, mask, reversed) : mask;
+      V ordered = step < 0 ? shuffled(b_, mask, reversed) : mask;
       value = b_.loadMasked(buffer, at, ordered, offset);
     }
-    return {extend(step < 0 ? b_.shuffle(value, value, reversed) : value), {}};
+    return {extend(step < 0 ? shuffled(b_, value, reversed) : value), {}};
   }
   if (space_.linearInLanes(index, &step) && step > 1 &&
       step <= mostVectors(storedScalar(dtype)) && !complex && !mask.valid())
@@ -117,7 +128,7 @@ V Emitter::loadPlaces(BufferId buffer, V at, int64_t offset, std::span<const int
                                    offset);
   if (reach == 1) return b_.widen(all, lanes_);
   std::vector<int16_t> from(places.begin(), places.end());
-  return b_.shuffle(all, all, from);
+  return shuffled(b_, all, from);
 }
 
 // Vectors of `width`, each giving the lanes that lie in it. The last one ends with the last element.
@@ -130,7 +141,7 @@ V Emitter::loadSideBySide(BufferId buffer, V at, int64_t offset, std::span<const
     const bool is_last = first + width >= reach;
     auto isHere = [&](int64_t place) { return place >= first && place < begin + width; };
     if (std::ranges::none_of(places, isHere)) continue;
-    V next = b_.load(buffer, at, static_cast<int>(width), offset + begin);
+    V next = inBytes(b_, b_.load(buffer, at, static_cast<int>(width), offset + begin));
     std::vector<int16_t> from;
     for (int64_t lane = 0; lane < (is_last ? lanes_ : width); ++lane) {
       const int64_t place = lane < lanes_ ? places[static_cast<size_t>(lane)] : -1;
@@ -138,7 +149,8 @@ V Emitter::loadSideBySide(BufferId buffer, V at, int64_t offset, std::span<const
     }
     all = b_.shuffle(all.valid() ? all : next, next, from);
   }
-  return all;
+  const bool is_flag = b_.kernel().buffers[buffer].element == Scalar::i1;
+  return is_flag ? b_.cast(Opcode::itrunc, all, Scalar::i1) : all;
 }
 
 // How many of a buffer's elements a vector holds; lanes of four bytes fill one.

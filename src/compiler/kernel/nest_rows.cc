@@ -86,11 +86,18 @@ class RowsNest {
                                [&](size_t r) { return foldsSlowly(stages_.op(r)); });
   }
 
+  // Whether few vectors hold the elements of as many rows as there are lanes.
+  bool readsNarrow() const {
+    return std::ranges::all_of(cluster_.inputs, [&](Value v) {
+      return byteSize(m_.shape(v).dtype) <= 2;
+    });
+  }
+
   // To merge the lanes of such a row takes longer than to gather, and scatter, its elements.
   int64_t longestGatheredRow() const {
     const int words = low_.machine.vector_bytes / 4;
     const int lanes = std::min(vectorLanes(m_, cluster_, low_.machine), words);
-    return foldsSlowly() ? 3 * lanes / 4 : 3 * lanes / 8;
+    return foldsSlowly() || readsNarrow() ? 3 * lanes / 4 : 3 * lanes / 8;
   }
 
   // To merge the lanes of such a row takes so long, beside the rest, that those of many rows are
