@@ -51,6 +51,8 @@ class Eigenvalues : public LinalgTest {
 };
 
 const int64_t kSizes[] = {0, 1, 2, 3, 8, 35};
+// The larger ones are deflated by windows, and bulges go through them in rows.
+const int64_t kSquareSizes[] = {0, 1, 2, 3, 4, 8, 35, 80, 90, 170};
 
 // So few that they are done one after the other; more small ones are done side by side.
 constexpr size_t kFew = 3;
@@ -140,7 +142,7 @@ TEST_P(Eigenvalues, HessenbergForm) {
 }
 
 TEST_P(Eigenvalues, SchurForm) {
-  for (int64_t n : kSizes) for (bool vectors : {true, false}) {
+  for (int64_t n : kSquareSizes) for (bool vectors : {true, false}) {
     const std::vector<Matrix> a = squares(n);
     std::vector<Value> results = {empty(type_.dtype, a.size(), n, n),
                                   empty(type_.dtype, a.size(), n, n),
@@ -172,7 +174,7 @@ TEST_P(Eigenvalues, SchurForm) {
 }
 
 TEST_P(Eigenvalues, OfSquareMatricesWithVectorsOfBothSides) {
-  for (int64_t n : kSizes) {
+  for (int64_t n : kSquareSizes) {
     const std::vector<Matrix> a = squares(n);
     std::vector<Value> results = {empty(type_.dtype, a.size(), n, 1, 1)};
     if (!type_.is_complex()) results.push_back(results[0]);
@@ -200,6 +202,31 @@ TEST_P(Eigenvalues, OfSquareMatricesWithVectorsOfBothSides) {
         EXPECT_EQ(w.at(i + 1, 0), std::conj(w.at(i, 0)));
         ++i;
       }
+    }
+  }
+}
+
+TEST_P(Eigenvalues, WithoutVectorsAreTheSame) {
+  for (int64_t n : kSquareSizes) {
+    const std::vector<Matrix> a = {random_.matrix(n, n)};
+    auto values = [&](const std::string& right) {
+      std::vector<Value> results = {empty(type_.dtype, 1, n, 1, 1)};
+      if (!type_.is_complex()) results.push_back(results[0]);
+      for (int i = 0; i < 2; ++i) results.push_back(empty(complex_, 1, n, n));
+      results.push_back(empty(DType::s32, 1, 1, 1, 0));
+      auto out = run(target("geev"), cat("{compute_left = ", kNone, ", compute_right = ", right, "}"),
+                     {value(type_.dtype, a)}, results);
+      EXPECT_EQ(out.back().batch[0].data[0], Number(0));
+      Matrix w = out[0].batch[0];
+      for (int64_t i = 0; i < n && !type_.is_complex(); ++i)
+        w.at(i, 0) += Number(0, 1) * out[1].batch[0].at(i, 0);
+      return w;
+    };
+    const Matrix with = values(kVectors), without = values(kNone);
+    for (const Number& x : without.data) {
+      double nearest = norm(a[0]);
+      for (const Number& y : with.data) nearest = std::min(nearest, std::abs(x - y));
+      EXPECT_LE(nearest, 200 * type_.epsilon * norm(a[0]));
     }
   }
 }

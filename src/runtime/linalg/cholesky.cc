@@ -1,4 +1,5 @@
 // Cholesky's factorisation.
+#include "runtime/linalg/dense_steps.h"
 #include "runtime/linalg/products.h"
 #include "runtime/linalg/side_by_side.h"
 
@@ -8,24 +9,13 @@ namespace {
 // a = l l^H in a's lower triangle. As LAPACK counts: the first column that is not positive
 // definite, from 1; 0: none.
 template <class T>
-int32_t factorColumns(MatrixRef<T> a) {
-  const Index n = a.rows();
-  std::array<T, dense::kTriangle> row;  // what is left of the diagonal, conjugated
-  for (Index j = 0; j < n; ++j) {
-    for (Index k = 0; k < j; ++k) row[static_cast<size_t>(k)] = Eigen::numext::conj(a(j, k));
-    addProduct<T>(a.block(j, 0, n - j, j), row.data(), -1, &a(j, j));
-    const Real<T> pivot = Eigen::numext::real(a(j, j));
-    if (!(pivot > 0)) return static_cast<int32_t>(j + 1);
-    const Real<T> root = std::sqrt(pivot);
-    a(j, j) = root;
-    a.col(j).tail(n - j - 1) /= root;
-  }
-  return 0;
-}
-template <class T>
 int32_t factor(MatrixRef<T> a) {
   const Index n = a.rows();
-  if (n <= dense::kTriangle) return factorColumns<T>(a);
+  if (n <= dense::kTriangle) {
+    int32_t failed = 0;
+    dense::takeRoot<T>({n, a.data(), a.outerStride(), &failed});
+    return failed;
+  }
   const Index half = firstHalf(n), rest = n - half;
   MatrixRef<T> first = a.topLeftCorner(half, half), last = a.bottomRightCorner(rest, rest);
   MatrixRef<T> below = a.bottomLeftCorner(rest, half);

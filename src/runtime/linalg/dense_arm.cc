@@ -1,5 +1,5 @@
 // Dense matrices have NEON's vectors on aarch64.
-#include "runtime/linalg/dense.h"
+#include "runtime/linalg/dense_steps.h"
 
 namespace tercel::linalg::dense {
 
@@ -10,7 +10,9 @@ namespace tercel::linalg::dense {
   }
 TERCEL_DENSE_FUNCTIONS(TERCEL_DISPATCH)
 TERCEL_REAL_FUNCTIONS(TERCEL_DISPATCH)
+TERCEL_STEP_FUNCTIONS(TERCEL_DISPATCH)
 TERCEL_DENSE_FUNCTIONS(TERCEL_DENSE_INSTANCES)
 TERCEL_REAL_FUNCTIONS(TERCEL_REAL_INSTANCES)
+TERCEL_STEP_FUNCTIONS(TERCEL_DENSE_INSTANCES)
 
 }  // namespace tercel::linalg::dense

@@ -1,7 +1,9 @@
 // The kernels of dense.h for one instruction set: dense_baseline.cc and its likes define
 // TERCEL_VECTOR_BYTES and TERCEL_ISA, and include this.
 #pragma once
+#include "runtime/linalg/dense_bulges.h"
 #include "runtime/linalg/dense_product.h"
+#include "runtime/linalg/dense_root.h"
 #include "runtime/linalg/dense_rotations.h"
 #include "runtime/linalg/dense_solution.h"
 #include "runtime/linalg/dense_vector_products.h"
@@ -10,5 +12,6 @@ namespace tercel::linalg::dense::TERCEL_ISA {
 
 TERCEL_DENSE_FUNCTIONS(TERCEL_DENSE_INSTANCES)
 TERCEL_REAL_FUNCTIONS(TERCEL_REAL_INSTANCES)
+TERCEL_STEP_FUNCTIONS(TERCEL_DENSE_INSTANCES)
 
 }  // namespace tercel::linalg::dense::TERCEL_ISA

@@ -68,6 +68,10 @@ struct Sides {
   }
   void take(const Solution<T>& s, int64_t column, int64_t count) {
     forEachRow(s, column, [&](int64_t i, const Real<T>* from, int64_t step) {
+      if (kParts<T> == 1 && step == 1 && count == kL) {
+        x[i][0] = kernels::loadVector(from);
+        return;
+      }
       Real<T> numbers[kParts<T>][kL] = {};
       for (int64_t l = 0; l < count; ++l)
         for (int part = 0; part < kParts<T>; ++part) numbers[part][l] = from[l * step + part];
@@ -76,6 +80,7 @@ struct Sides {
   }
   void put(const Solution<T>& s, int64_t column, int64_t count) const {
     forEachRow(s, column, [&](int64_t i, Real<T>* to, int64_t step) {
+      if (kParts<T> == 1 && step == 1 && count == kL) return kernels::storeVector(to, x[i][0]);
       Real<T> numbers[kParts<T>][kL];
       __builtin_memcpy(numbers, x[i], sizeof(numbers));
       for (int64_t l = 0; l < count; ++l)

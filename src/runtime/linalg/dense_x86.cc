@@ -1,6 +1,6 @@
 // Which instructions dense matrices use on x86-64.
 #include "runtime/kernels/isa.h"
-#include "runtime/linalg/dense.h"
+#include "runtime/linalg/dense_steps.h"
 
 namespace tercel::linalg::dense {
 
@@ -18,7 +18,9 @@ namespace tercel::linalg::dense {
   }
 TERCEL_DENSE_FUNCTIONS(TERCEL_DISPATCH)
 TERCEL_REAL_FUNCTIONS(TERCEL_DISPATCH)
+TERCEL_STEP_FUNCTIONS(TERCEL_DISPATCH)
 TERCEL_DENSE_FUNCTIONS(TERCEL_DENSE_INSTANCES)
 TERCEL_REAL_FUNCTIONS(TERCEL_REAL_INSTANCES)
+TERCEL_STEP_FUNCTIONS(TERCEL_DENSE_INSTANCES)
 
 }  // namespace tercel::linalg::dense

@@ -10,7 +10,7 @@ template <class T>
 int32_t findSchur(MatrixX<T> a, bool has_vectors, Schur<T>& schur) {
   if (!a.allFinite()) return kNotFinite;
   const VectorX<Index> order = isolate(a);
-  schur = schurForm(std::move(a));
+  schur = schurForm(std::move(a), has_vectors ? SchurParts::all : SchurParts::form);
   if (!schur.converged) return 1;
   if (!has_vectors) return 0;
   const MatrixX<T> u = schur.u;

@@ -1,42 +1,20 @@
 #include "runtime/linalg/schur_form.h"
 
-#include <Eigen/Eigenvalues>
-
 #include "runtime/linalg/reflector_block.h"
+#include "runtime/linalg/schur_iteration.h"
 
 namespace tercel::linalg {
 namespace {
 
-// Makes the diagonal of each block of two rows equal, by a rotation.
-template <class R>
-void standardize(Schur<R>& schur) {
-  MatrixX<R>& t = schur.t;
+template <class T>
+void readValues(Schur<T>& schur) {
+  const MatrixX<T>& t = schur.t;
+  schur.values = t.diagonal().template cast<Complex<T>>();
   for (Index i = 0; i + 1 < t.rows(); ++i) {
-    if (t(i + 1, i) == 0) continue;
-    const R difference = t(i, i) - t(i + 1, i + 1), sum = t(i, i + 1) + t(i + 1, i);
-    if (difference != 0) {
-      const R size = std::hypot(sum, difference);
-      const R c = std::sqrt((1 + std::abs(sum) / size) / 2);
-      const R s = difference / (2 * size * c) * std::copysign(R(1), sum);
-      const Eigen::JacobiRotation<R> rotation(c, s);
-      t.rightCols(t.cols() - i).applyOnTheLeft(i, i + 1, rotation.adjoint());
-      t.topRows(i + 2).applyOnTheRight(i, i + 1, rotation);
-      schur.u.applyOnTheRight(i, i + 1, rotation);
-      t(i, i) = t(i + 1, i + 1) = (t(i, i) + t(i + 1, i + 1)) / 2;
-    }
-    ++i;
-  }
-}
-
-template <class R>
-void readValues(Schur<R>& schur) {
-  const MatrixX<R>& t = schur.t;
-  schur.values = t.diagonal().template cast<std::complex<R>>();
-  for (Index i = 0; i + 1 < t.rows(); ++i) {
-    if (t(i + 1, i) == 0) continue;
-    const R w = std::sqrt(std::abs(t(i, i + 1))) * std::sqrt(std::abs(t(i + 1, i)));
-    schur.values[i] = {t(i, i), w};
-    schur.values[i + 1] = {t(i, i), -w};
+    if (t(i + 1, i) == T(0)) continue;
+    const Real<T> w = std::sqrt(std::abs(t(i, i + 1))) * std::sqrt(std::abs(t(i + 1, i)));
+    schur.values[i] += Complex<T>(0, w);
+    schur.values[i + 1] -= Complex<T>(0, w);
     ++i;
   }
 }
@@ -78,36 +56,23 @@ void hessenberg(MatrixRef<T> a, Index low, Index high, Eigen::Ref<VectorX<T>> ta
 }
 
 template <class T>
-Schur<T> schurForm(MatrixX<T> a) {
+Schur<T> schurForm(MatrixX<T> a, SchurParts parts) {
   const Index n = a.rows();
   const Real<T> scale = a.cwiseAbs().maxCoeff();
   if (scale > 0) a = a / scale;
   VectorX<T> taus(n - 1);
   hessenberg<T>(a, 0, n, taus);
-  MatrixX<T> q = MatrixX<T>::Identity(n, n);
-  applyBlocks<T>(a.bottomLeftCorner(n - 1, n - 1), taus, false, true,
-                     q.bottomRightCorner(n - 1, n - 1));
-  for (Index j = 0; j + 2 < n; ++j) a.col(j).tail(n - j - 2).setZero();
-
-  using Solver = std::conditional_t<kIsComplex<T>, Eigen::ComplexSchur<MatrixX<Complex<T>>>,
-                                    Eigen::RealSchur<MatrixX<Real<T>>>>;
-  Solver solver(n);
-  solver.computeFromHessenberg(a, q, true);
   Schur<T> schur;
-  schur.converged = solver.info() == Eigen::Success;
-  if (!schur.converged) return schur;
-  schur.t = solver.matrixT();
-  schur.u = solver.matrixU();
-  if constexpr (kIsComplex<T>) {
-    schur.t.template triangularView<Eigen::StrictlyLower>().setZero();
-    schur.t *= scale;
-    schur.values = schur.t.diagonal();
-  } else {
-    for (Index j = 0; j + 2 < n; ++j) schur.t.col(j).tail(n - j - 2).setZero();
-    standardize(schur);
-    schur.t *= scale;
-    readValues(schur);
+  if (parts == SchurParts::all) {
+    schur.u.setIdentity(n, n);
+    applyBlocks<T>(a.bottomLeftCorner(n - 1, n - 1), taus, false, true,
+                   schur.u.bottomRightCorner(n - 1, n - 1));
   }
+  for (Index j = 0; j + 2 < n; ++j) a.col(j).tail(n - j - 2).setZero();
+  schur.converged = iterateSchur<T>(a, schur.u, parts != SchurParts::values);
+  if (!schur.converged) return schur;
+  schur.t = a * scale;
+  readValues(schur);
   return schur;
 }
 
@@ -150,7 +115,7 @@ VectorX<Index> isolate(MatrixX<T>& a) {
 
 #define INSTANTIATE(T)                                                              \
   template void hessenberg<T>(MatrixRef<T>, Index, Index, Eigen::Ref<VectorX<T>>);  \
-  template Schur<T> schurForm<T>(MatrixX<T>);                                       \
+  template Schur<T> schurForm<T>(MatrixX<T>, SchurParts);                                       \
   template VectorX<Index> isolate<T>(MatrixX<T>&);
 TERCEL_LINALG_TYPES(INSTANTIATE)
 

@@ -16,9 +16,11 @@ struct Schur {
   bool converged = false;
 };
 
-// Of a matrix of finite numbers, not empty.
+enum class SchurParts { values, form, all };
+
+// Of a matrix of finite numbers, not empty: what is asked for, and what is found before.
 template <class T>
-Schur<T> schurForm(MatrixX<T> a);
+Schur<T> schurForm(MatrixX<T> a, SchurParts parts);
 
 // The rows and columns in an order that brings eigenvalues that stand alone to the ends, as
 // LAPACK's gebal: a = (old a)(order, order).

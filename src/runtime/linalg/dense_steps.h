@@ -1,0 +1,52 @@
+// More of what is compiled for each instruction set, as dense.h: a step of the QR iteration for
+// Hessenberg matrices, with many shifts, and small Cholesky factorisations.
+#pragma once
+#include "runtime/linalg/dense.h"
+
+namespace tercel::linalg::dense {
+
+// Two shifts of a bulge; of a real matrix both real, or the conjugate of each other.
+template <class R>
+struct Shifts {
+  R first[2], second[2];
+};
+
+// Bulges that go down a block of a Hessenberg matrix h, three rows apart: each of `steps` times, one
+// after the other, the first bulge before the others. What they change of h lies in its rows from
+// `top` and its columns up to `right`; h becomes Q^H h Q, and u becomes u Q.
+template <class T>
+struct Bulges {
+  T* h = nullptr;
+  int64_t column = 0;  // how far h's columns are apart
+  T* u = nullptr;      // none: null
+  int64_t u_column = 0, u_rows = 0;
+  int64_t top = 0, right = 0;
+  int64_t begin = 0, end = 0;  // the block's rows
+  int64_t count = 0;
+  const Shifts<typename RealOf<T>::Type>* shifts = nullptr;
+  int64_t position = 0;  // of the first bulge: the column that it is put right in; begin - 1: none
+  int64_t steps = 0;
+};
+
+// a = l l^H in the lower triangle of at most kTriangle rows. As LAPACK counts: the first column that
+// is not positive definite, from 1; 0: none.
+template <class T>
+struct Root {
+  int64_t rows = 0;
+  T* a = nullptr;
+  int64_t column = 0;
+  int32_t* failed = nullptr;
+};
+
+#define TERCEL_STEP_FUNCTIONS(X) X(chaseBulges, Bulges) X(takeRoot, Root)
+
+TERCEL_STEP_FUNCTIONS(TERCEL_DENSE_FUNCTION)
+#define TERCEL_STEP_FUNCTIONS_OF_ISA(isa) \
+  namespace isa {                          \
+  TERCEL_STEP_FUNCTIONS(TERCEL_DENSE_FUNCTION) \
+  }
+TERCEL_STEP_FUNCTIONS_OF_ISA(baseline)
+TERCEL_STEP_FUNCTIONS_OF_ISA(avx2)
+TERCEL_STEP_FUNCTIONS_OF_ISA(avx512)
+
+}  // namespace tercel::linalg::dense
