@@ -1,20 +1,11 @@
 // QR factorisations, and the orthogonal matrices that they keep as reflectors.
+#include <utility>
+
 #include "runtime/linalg/reflector_block.h"
 #include "runtime/linalg/side_by_side.h"
 
 namespace tercel::linalg {
 namespace {
-
-// One column of a factorisation: its reflector, applied to the columns from j + 1 to `end`.
-template <class T>
-T eliminate(MatrixRef<T> a, Index j, Index end) {
-  const Index rows = a.rows() - j;
-  const T tau = makeReflector<T>(a.col(j).tail(rows));
-  for (Index c = j + 1; c < end; ++c) {
-    reflect(a.col(j).tail(rows), T(Eigen::numext::conj(tau)), a.col(c).tail(rows));
-  }
-  return tau;
-}
 
 template <class T>
 void factor(MatrixRef<T> a, Eigen::Ref<VectorX<T>> taus) {
@@ -48,24 +39,100 @@ class ColumnNorms {
     std::swap(norms_[i], norms_[j]);
     std::swap(exact_[i], exact_[j]);
   }
-  // Row i is done.
-  void update(const MatrixRef<T>& a, Index i) {
+  // Row i is done. False where a norm is to be computed anew.
+  bool update(const MatrixRef<T>& a, Index i) {
     static const Real<T> kTolerance = std::sqrt(std::numeric_limits<Real<T>>::epsilon());
+    bool is_exact = true;
     for (Index j = i + 1; j < a.cols(); ++j) {
       if (norms_[j] == 0) continue;
       const Real<T> ratio = std::abs(a(i, j)) / norms_[j];
       const Real<T> left = std::max<Real<T>>(0, (1 + ratio) * (1 - ratio));
       const Real<T> since = norms_[j] / exact_[j];
-      if (left * since * since > kTolerance) {
-        norms_[j] *= std::sqrt(left);
-      } else {
-        norms_[j] = exact_[j] = a.col(j).tail(a.rows() - i - 1).stableNorm();
-      }
+      norms_[j] *= std::sqrt(left);
+      if (left * since * since > kTolerance) continue;
+      exact_[j] = kUnknown;
+      is_exact = false;
     }
+    return is_exact;
+  }
+  // Rows before `row` are done.
+  void compute(const MatrixRef<T>& a, Index row) {
+    for (Index j = row; j < a.cols(); ++j)
+      if (exact_[j] == kUnknown) norms_[j] = exact_[j] = a.col(j).tail(a.rows() - row).stableNorm();
   }
 
  private:
+  static constexpr Real<T> kUnknown = -1;
   VectorX<Real<T>> norms_, exact_;
+};
+
+// A factorisation that chooses its columns. The others see a panel's reflectors when it is done, by
+// one product: Quintana-Orti, Sun and Bischof, 1998.
+template <class T>
+class PivotedFactor {
+ public:
+  PivotedFactor(MatrixRef<T> a, Eigen::Ref<VectorX<int32_t>> order, Eigen::Ref<VectorX<T>> taus)
+      : a_(a), order_(order), taus_(taus), norms_(a), product_(kPanel) {}
+
+  // The first `fixed` columns stay.
+  void run(Index fixed) {
+    for (Index k = 0; k < taus_.size();) k = factorPanel(k, fixed);
+  }
+
+ private:
+  // From column `first` on; returns where it ends: early where a norm is needed that only the product
+  // gives. Column j becomes a(., j) - V f(j - first, .)^H.
+  Index factorPanel(Index first, Index fixed) {
+    const Index end = std::min(first + kPanel, taus_.size());
+    MatrixX<T> f = MatrixX<T>::Zero(a_.cols() - first, end - first);
+    Index k = first;
+    for (bool is_exact = true; is_exact && k < end; ++k) {
+      const Index pivot = k < fixed ? k : norms_.largestFrom(k);
+      if (pivot != k) exchange(k, pivot, first, f);
+      eliminate(k, first, f);
+      is_exact = norms_.update(a_, k);
+    }
+    const Index rows = a_.rows() - k, cols = a_.cols() - k;
+    addProduct<T>(operand<T>(a_.block(k, first, rows, k - first)),
+                  operand<T>(f.block(k - first, 0, cols, k - first)).adjoint(), -1,
+                  a_.bottomRightCorner(rows, cols));
+    norms_.compute(a_, k);
+    return k;
+  }
+  void exchange(Index k, Index pivot, Index first, MatrixX<T>& f) {
+    a_.col(k).swap(a_.col(pivot));
+    f.row(k - first).swap(f.row(pivot - first));
+    std::swap(order_[k], order_[pivot]);
+    norms_.swap(k, pivot);
+  }
+  void eliminate(Index k, Index first, MatrixX<T>& f) {
+    const Index done = k - first, rows = a_.rows() - k, cols = a_.cols() - k - 1;
+    const auto before = a_.block(k, first, rows, done);
+    product_.head(done) = f.row(done).head(done).adjoint();
+    addProduct<T>(before, product_.data(), -1, &a_(k, k));
+    const T tau = taus_[k] = makeReflector<T>(a_.col(k).tail(rows));
+    const T diagonal = std::exchange(a_(k, k), T(1));
+
+    auto next = f.col(done).tail(cols);
+    product_.head(done).setZero();
+    addAdjointProduct<T>(before, &a_(k, k), 1, product_.data());
+    addAdjointProduct<T>(a_.block(k, k + 1, rows, cols), &a_(k, k), 1, next.data());
+    addProduct<T>(f.bottomLeftCorner(cols, done), product_.data(), -1, next.data());
+    next *= tau;
+
+    // Row k, which norms are updated by, is as it will be.
+    VectorX<T> row = a_.row(k).tail(cols).adjoint();
+    product_.head(done + 1) = a_.row(k).segment(first, done + 1).adjoint();
+    addProduct<T>(f.bottomLeftCorner(cols, done + 1), product_.data(), -1, row.data());
+    a_.row(k).tail(cols) = row.adjoint();
+    a_(k, k) = diagonal;
+  }
+
+  MatrixRef<T> a_;
+  Eigen::Ref<VectorX<int32_t>> order_;
+  Eigen::Ref<VectorX<T>> taus_;
+  ColumnNorms<T> norms_;
+  VectorX<T> product_;
 };
 
 // Columns whose `order` is not 0 come first, as they are; order becomes the columns' numbers,
@@ -81,17 +148,7 @@ void factorPivoting(MatrixRef<T> a, Eigen::Ref<VectorX<int32_t>> order,
     if (j != fixed) a.col(j).swap(a.col(fixed));
     std::swap(order[j], order[fixed++]);
   }
-  ColumnNorms<T> norms(a);
-  for (Index j = 0; j < taus.size(); ++j) {
-    const Index pivot = j < fixed ? j : norms.largestFrom(j);
-    if (pivot != j) {
-      a.col(j).swap(a.col(pivot));
-      std::swap(order[j], order[pivot]);
-      norms.swap(j, pivot);
-    }
-    taus[j] = eliminate<T>(a, j, a.cols());
-    norms.update(a, j);
-  }
+  PivotedFactor<T>(a, order, taus).run(fixed);
 }
 
 }  // namespace
