@@ -3,9 +3,11 @@
 #pragma once
 #include <algorithm>
 #include <cmath>
+#include <functional>
 #include <limits>
 #include <utility>
 
+#include "runtime/linalg/bidiagonal_values.h"
 #include "runtime/linalg/rotations.h"
 
 namespace tercel::linalg {
@@ -136,6 +138,11 @@ class Bidiagonal {
 // for the matrix u' diag(d) v'^H. False where it does not converge.
 template <class T>
 bool diagonalize(VectorX<Real<T>>& d, VectorX<Real<T>>& e, MatrixX<T>& u, MatrixX<T>& v) {
+  if (u.cols() == 0 && v.cols() == 0) {
+    if (!BidiagonalValues<Real<T>>(d, e).run()) return false;
+    std::sort(d.data(), d.data() + d.size(), std::greater<Real<T>>());
+    return true;
+  }
   ColumnRotations<T> of_u(u), of_v(v);
   if (!Bidiagonal<T>(d, e, of_u, of_v).run()) return false;
   of_u.flush();

@@ -2,6 +2,7 @@
 // Wilkinson, 1968.
 #pragma once
 #include "runtime/linalg/rotations.h"
+#include "runtime/linalg/tridiagonal_values.h"
 
 namespace tercel::linalg {
 
@@ -78,6 +79,11 @@ class SymmetricTridiagonal {
 // False where it does not converge.
 template <class T>
 bool diagonalize(VectorX<Real<T>>& d, VectorX<Real<T>>& e, MatrixX<T>& vectors) {
+  if (vectors.cols() == 0) {
+    if (!TridiagonalValues<Real<T>>(d, e).run()) return false;
+    std::sort(d.data(), d.data() + d.size());
+    return true;
+  }
   ColumnRotations<T> rotations(vectors);
   if (!SymmetricTridiagonal<T>(d, e, rotations).run()) return false;
   rotations.flush();
