@@ -1,4 +1,4 @@
-"""Linear algebra, which JAX writes as calls of LAPACK: jaxlib's handlers run on Tercel's memory."""
+"""Linear algebra, which JAX writes as calls of LAPACK: Tercel's functions, or jaxlib's handlers on its memory."""
 
 import jax
 import jax.numpy as jnp
@@ -63,7 +63,7 @@ def test_eigenvalues(agree, matrix, dtype):
     agree(jnp.linalg.eigvalsh, h, scale=50)
     agree(lambda h: (lambda w, v: (v * w[..., None, :]) @ jnp.conj(jnp.swapaxes(v, -1, -2)))(
         *jnp.linalg.eigh(h)), h, scale=100)
-    agree(jnp.linalg.eigvals, a, scale=100)
+    agree(lambda a: jnp.sort(jnp.linalg.eigvals(a)), a, scale=100)
     agree(lambda a: jsl.schur(a)[0], a[0], scale=100)
     agree(lambda a: jsl.hessenberg(a), a[0], scale=100)
     agree(jsl.expm, a[0] / 4, scale=100)

@@ -340,7 +340,7 @@ Status LoadedProgram::runCustomCall(const Op& op, const Invocation& invocation,
   const program::Step& step = *site.step;
   CustomCallHandler* handler = invocation.custom_calls;
   const bool is_own =
-      site.own && !(handler && handler->replaces(step.name, site.is_fast));
+      site.own && !(handler && handler->replaces(step.name, site.is_preferred));
   const bool prints = step.name == kDebugPrint && parts().debug_print;
   if (!is_own && !handler && !prints) {
     return unimplemented("nothing here can run the custom call ", step.name);

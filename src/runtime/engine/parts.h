@@ -15,7 +15,7 @@ struct Parts {
   decltype(&kernels::sort) sort = nullptr;
   decltype(&kernels::keySort) key_sort = nullptr;
   decltype(&linalg::find) find_linalg = nullptr;
-  decltype(&linalg::isFast) is_fast_linalg = nullptr;  // null where there is no LAPACK
+  decltype(&linalg::isPreferred) prefers_linalg = nullptr;  // null where there is no LAPACK
   decltype(&debugPrint) debug_print = nullptr;
 };
 

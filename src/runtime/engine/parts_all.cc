@@ -4,7 +4,7 @@ namespace tercel::engine {
 
 const Parts& parts() {
   static constexpr Parts kAll = {kernels::Fft::make, kernels::sort, kernels::keySort, linalg::find,
-                                 linalg::isFast, debugPrint};
+                                 linalg::isPreferred, debugPrint};
   return kAll;
 }
 

@@ -59,7 +59,7 @@ struct CustomCallSite {
   program::CallSignature signature;
   std::vector<int64_t> bytes;  // of operands, then results
   linalg::Function own = nullptr;  // the engine's, where there is one
-  bool is_fast = false;
+  bool is_preferred = false;
 };
 
 struct SortSite {

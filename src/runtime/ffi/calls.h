@@ -13,7 +13,7 @@ namespace tercel::ffi {
 bool isKnownTarget(std::string_view target);
 
 // Who does what LAPACK is called for: the words of the option.
-enum class LinearAlgebra { fastest, own, lapack };
+enum class LinearAlgebra { mixed, own, lapack };
 
 // Each call site is made when it is first run, so that a handler may be registered after its
 // program was loaded.
@@ -32,7 +32,7 @@ class CallSites {
 class Calls final : public engine::CustomCallHandler {
  public:
   Calls(std::shared_ptr<CallSites> sites, std::shared_ptr<const UserData> user_data,
-        LinearAlgebra linear_algebra = LinearAlgebra::fastest)
+        LinearAlgebra linear_algebra = LinearAlgebra::mixed)
       : sites_(std::move(sites)),
         user_data_(std::move(user_data)),
         linear_algebra_(linear_algebra) {}
@@ -40,9 +40,9 @@ class Calls final : public engine::CustomCallHandler {
   Status call(const engine::CustomCall& call) override {
     return sites_->call(call, user_data_.get());
   }
-  bool replaces(std::string_view target, bool is_fast) const override {
-    const bool is_wanted = linear_algebra_ == LinearAlgebra::fastest
-                               ? !is_fast
+  bool replaces(std::string_view target, bool is_preferred) const override {
+    const bool is_wanted = linear_algebra_ == LinearAlgebra::mixed
+                               ? !is_preferred
                                : linear_algebra_ == LinearAlgebra::lapack;
     return is_wanted && isKnownTarget(target);
   }

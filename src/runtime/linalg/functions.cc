@@ -30,14 +30,11 @@ constexpr Row kTable[] = {
 #include "runtime/linalg/functions.def"
 };
 
-// Functions for one matrix at a time.
-constexpr Function kSlow[] = {
-#define LINALG(function, real_name, complex_name)
-#define LINALG_OF_ANY_TYPE(function, target)
-#define LINALG_SLOW(function) \
-  function<float>, function<double>, function<std::complex<float>>, function<std::complex<double>>,
-#include "runtime/linalg/functions.def"
-};
+// What is left to LAPACK for matrices that are not done side by side: it is faster; and Schur forms,
+// which are not unique, are expected to be SciPy's.
+#define OF_EACH_TYPE(function) \
+  function<float>, function<double>, function<std::complex<float>>, function<std::complex<double>>
+constexpr Function kLeftToLapack[] = {OF_EACH_TYPE(syevd), OF_EACH_TYPE(gesdd), OF_EACH_TYPE(gees)};
 
 const Row* rowOf(std::string_view target) {
   for (const Row& row : kTable) {
@@ -53,11 +50,11 @@ Function find(std::string_view target) {
   return row ? row->function : nullptr;
 }
 
-bool isFast(std::string_view target, const program::CallSignature& signature) {
+bool isPreferred(std::string_view target, const program::CallSignature& signature) {
   const Row* row = rowOf(target);
   if (!row) return false;
-  const bool is_slow = std::ranges::find(kSlow, row->function) != std::end(kSlow);
-  return !is_slow || (row->largest_side && isBatchOfSmall(signature, row->largest_side()));
+  const bool is_left = std::ranges::find(kLeftToLapack, row->function) != std::end(kLeftToLapack);
+  return !is_left || (row->largest_side && isBatchOfSmall(signature, row->largest_side()));
 }
 
 }  // namespace tercel::linalg

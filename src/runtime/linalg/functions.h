@@ -26,9 +26,8 @@ using Function = Status (*)(const Call& call);
 // Null where the target is no function of this folder.
 Function find(std::string_view target);
 
-// Whether calls of the target with such operands are as fast as LAPACK's, or faster: it takes one
-// matrix at a time.
-bool isFast(std::string_view target, const program::CallSignature& signature);
+// Whether the plugin calls the target's function for such operands where it has LAPACK's, too.
+bool isPreferred(std::string_view target, const program::CallSignature& signature);
 
 // Each for float, double, std::complex<float> and std::complex<double>.
 #define LINALG(function, real_name, complex_name) \
