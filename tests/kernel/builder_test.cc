@@ -76,6 +76,46 @@ TEST_F(Share, FunctionsAreMadeOnce) {
             "  }\n");
 }
 
+// What the lanes beyond the end of a row hold neither calls a function nor reaches into its body.
+TEST_F(Share, OnlyLanesThatAreAliveCount) {
+  Type type{Scalar::f32, 4}, ids{Scalar::i32, 4};
+  auto x = b.addParam(Scalar::f32, true), out = b.addParam(Scalar::f32, false);
+  V alive = b.compare(Opcode::icmp, Predicate::slt, b.laneIds(ids), b.integer(ids, 3));
+  V v = b.loadMasked(x, b.index(0), alive);
+  auto isZero = [&](V of) {
+    return b.any(b.compare(Opcode::fcmp, Predicate::oeq, of, b.number(type, 0)));
+  };
+  auto body = [&](std::span<const V> of) {
+    return b.select(isZero(of[0]), b.number(type, 1), of[0]);
+  };
+  b.whereAlive(alive, [&] {
+    V result = b.rarely(isZero(v), b.function("f", {&type, 1}, body), {&v, 1});
+    b.storeMasked(out, b.index(0), result, alive);
+  });
+  b.any(b.compare(Opcode::fcmp, Predicate::oeq, v, b.number(type, 0)));
+  EXPECT_EQ(bodyOf(kernel),
+            "  function @f(%2 : f32x4) {\n"
+            "    %3 = constant 1 : f32x4\n"
+            "    %4 = constant 0 : f32x4\n"
+            "    %5 = fcmp oeq %2, %4 : i1x4\n"
+            "    %6 = any %5 : i1\n"
+            "    %7 = select %6, %3, %2 : f32x4\n"
+            "    yield %7\n"
+            "  }\n"
+            "  %8 = constant 3 : i32x4\n"
+            "  %9 = lane_ids : i32x4\n"
+            "  %10 = icmp slt %9, %8 : i1x4\n"
+            "  %11 = constant 0 : i64\n"
+            "  %12 = load_masked #0[%11], %10 : f32x4\n"
+            "  %13 = constant 0 : f32x4\n"
+            "  %14 = fcmp oeq %12, %13 : i1x4\n"
+            "  %15 = and %10, %14 : i1x4\n"
+            "  %16 = any %15 : i1\n"
+            "  %17 = rarely %16 @f(%12) : f32x4\n"
+            "  store_masked #1[%11], %17, %10 : f32x4\n"
+            "  %18 = any %14 : i1\n");
+}
+
 TEST_F(Share, SiblingsDoNotUseEachOther) {
   auto x = b.addParam(Scalar::i64, true), out = b.addParam(Scalar::i64, false);
   for (int n = 0; n < 2; ++n)

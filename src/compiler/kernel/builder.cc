@@ -310,7 +310,9 @@ V Builder::select(V condition, V a, V b) {
 }
 
 V Builder::any(V mask) {
-  return type(mask).isVector() ? pure(Opcode::any, {Scalar::i1, 1}, {mask}) : mask;
+  if (!type(mask).isVector()) return mask;
+  if (alive_.valid() && type(alive_) == type(mask)) mask = binary(Opcode::and_, mask, alive_);
+  return pure(Opcode::any, {Scalar::i1, 1}, {mask});
 }
 
 }  // namespace tercel::kernel

@@ -6,6 +6,7 @@
 #include <functional>
 #include <span>
 #include <unordered_map>
+#include <utility>
 
 #include "compiler/kernel/kernel.h"
 
@@ -54,7 +55,16 @@ class Builder {
   V cast(Opcode op, V a, Scalar to);
   V bitcast(V a, Type to);  // between integers, of any lanes
   V select(V condition, V a, V b);
-  V any(V mask);
+  V any(V mask);  // in any lane that is alive
+  // `body`, whose values are of use in the lanes of `mask` alone (invalid: in all).
+  template <class F>
+  auto whereAlive(V mask, F&& body) {
+    struct Restore {
+      V &alive, before;
+      ~Restore() { alive = before; }
+    } restore{alive_, std::exchange(alive_, mask)};
+    return body();
+  }
 
   // The function of this name; `body` makes what it yields where the kernel has none yet.
   FunctionId function(const std::string& name, std::span<const Type> args,
@@ -118,6 +128,7 @@ class Builder {
   Kernel& kernel_;
   BlockId current_ = 0;
   BlockId root_ = 0;  // the outermost block around it: the kernel's body or a function's
+  V alive_;  // the lanes that are, or invalid: all
   int64_t inline_trips_ = 1;
   std::unordered_multimap<uint64_t, InstId> shared_;
 };

@@ -14,7 +14,7 @@ FunctionId Builder::function(const std::string& name, std::span<const Type> args
   addArguments(block, args);
   BlockId current = std::exchange(current_, block), root = std::exchange(root_, block);
   SmallVector<V, 2> values = kernel_.blocks[block].args;
-  V result = body(values);
+  V result = whereAlive({}, [&] { return body(values); });
   kernel_.blocks[block].yields.push_back(result);
   current_ = current;
   root_ = root;

@@ -201,8 +201,10 @@ Elem Emitter::elementwise(const ir::Op& op, const Indices& indices) {
   for (ir::Value operand : op.operands)
     args.push_back(at(operand, m_.shape(operand).rank() == 0 ? Indices{} : indices));
   DType in = m_.shape(op.operand(op.kind == OpKind::select_ ? 1 : 0)).dtype;
-  if (op.kind == OpKind::bitcast_convert_) return emitElementwise(b_, op, in, out.dtype, args);
-  return emitElementwise(b_, op, heldIn(in), heldIn(out.dtype), args);
+  return b_.whereAlive(guard_.lanes, [&] {
+    if (op.kind == OpKind::bitcast_convert_) return emitElementwise(b_, op, in, out.dtype, args);
+    return emitElementwise(b_, op, heldIn(in), heldIn(out.dtype), args);
+  });
 }
 
 // Inside a region f16 and bf16 are computed as f32.
