@@ -54,7 +54,9 @@ class BidiagonalValues {
       // The last pivot alone is negative where the shift is the smallest eigenvalue, almost.
       const R nearer = tau + pivots_[last];
       const bool is_late = failed_ == last && nearer > 0 && tries == 0;
-      tau = tries > 1 ? R(0) : is_late ? nearer * (1 - 4 * std::numeric_limits<R>::epsilon()) : tau / 4;
+      tau = tries > 1 ? R(0)
+            : is_late ? nearer * (1 - 4 * std::numeric_limits<R>::epsilon())
+                      : tau / 4;
     }
     const Index size = last - first;
     q_.segment(first, size + 1) = next_q_.segment(first, size + 1);

@@ -135,11 +135,13 @@ class Chase {
     if (rows == 3) {
       turnRows<3>(reflector, row, left);
       turnColumns<3>(reflector, at(job_.top, row), job_.column, bottom - job_.top);
-      if (job_.u) turnColumns<3>(reflector, job_.u + row * job_.u_column, job_.u_column, job_.u_rows);
+      if (job_.u)
+        turnColumns<3>(reflector, job_.u + row * job_.u_column, job_.u_column, job_.u_rows);
     } else {
       turnRows<2>(reflector, row, left);
       turnColumns<2>(reflector, at(job_.top, row), job_.column, bottom - job_.top);
-      if (job_.u) turnColumns<2>(reflector, job_.u + row * job_.u_column, job_.u_column, job_.u_rows);
+      if (job_.u)
+        turnColumns<2>(reflector, job_.u + row * job_.u_column, job_.u_column, job_.u_rows);
     }
   }
 

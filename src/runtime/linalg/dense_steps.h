@@ -11,9 +11,9 @@ struct Shifts {
   R first[2], second[2];
 };
 
-// Bulges that go down a block of a Hessenberg matrix h, three rows apart: each of `steps` times, one
-// after the other, the first bulge before the others. What they change of h lies in its rows from
-// `top` and its columns up to `right`; h becomes Q^H h Q, and u becomes u Q.
+// Bulges that go down a block of a Hessenberg matrix h, three rows apart: each of `steps` times,
+// one after the other, the first bulge before the others. What they change of h lies in its rows
+// from `top` and its columns up to `right`; h becomes Q^H h Q, and u becomes u Q.
 template <class T>
 struct Bulges {
   T* h = nullptr;
@@ -28,8 +28,8 @@ struct Bulges {
   int64_t steps = 0;
 };
 
-// a = l l^H in the lower triangle of at most kTriangle rows. As LAPACK counts: the first column that
-// is not positive definite, from 1; 0: none.
+// a = l l^H in the lower triangle of at most kTriangle rows. As LAPACK counts: the first column
+// that is not positive definite, from 1; 0: none.
 template <class T>
 struct Root {
   int64_t rows = 0;

@@ -30,11 +30,12 @@ constexpr Row kTable[] = {
 #include "runtime/linalg/functions.def"
 };
 
-// What is left to LAPACK for matrices that are not done side by side: it is faster; and Schur forms,
-// which are not unique, are expected to be SciPy's.
+// What is left to LAPACK for matrices that are not done side by side: it is faster; and Schur
+// forms, which are not unique, are expected to be SciPy's.
 #define OF_EACH_TYPE(function) \
   function<float>, function<double>, function<std::complex<float>>, function<std::complex<double>>
 constexpr Function kLeftToLapack[] = {OF_EACH_TYPE(syevd), OF_EACH_TYPE(gesdd), OF_EACH_TYPE(gees)};
+#undef OF_EACH_TYPE
 
 const Row* rowOf(std::string_view target) {
   for (const Row& row : kTable) {

@@ -5,8 +5,8 @@
 
 namespace tercel::linalg {
 
-// Where in a larger matrix t, with u for which u t u^H stays the same, a block is changed: rows from
-// `top` and columns up to `right` are.
+// Where in a larger matrix t, with u for which u t u^H stays the same, a block is changed: rows
+// from `top` and columns up to `right` are.
 template <class T>
 struct SchurPlace {
   MatrixX<T>& t;
@@ -85,23 +85,24 @@ MatrixX<T> solveSylvester(const MatrixX<T>& a, const MatrixX<T>& b, const Matrix
       for (Index k = 0; k < q; ++k) system(row, i + k * p) -= b(k, j);
       system(row, n) = c(i, j);
     }
-  const Real<T> least = std::max(std::numeric_limits<Real<T>>::epsilon() * c.cwiseAbs().maxCoeff(),
-                                 kExact<Real<T>>);
+  const Real<T> least =
+      std::max(std::numeric_limits<Real<T>>::epsilon() * c.cwiseAbs().maxCoeff(), kExact<Real<T>>);
   for (Index k = 0; k < n; ++k) {
     Index at;
     system.col(k).tail(n - k).cwiseAbs().maxCoeff(&at);
     system.row(k).swap(system.row(k + at));
     if (std::abs(system(k, k)) < least) system(k, k) = least;
     for (Index i = 0; i < n; ++i)
-      if (i != k) system.row(i).tail(n - k) -= system(i, k) / system(k, k) * system.row(k).tail(n - k);
+      if (i != k)
+        system.row(i).tail(n - k) -= system(i, k) / system(k, k) * system.row(k).tail(n - k);
   }
   MatrixX<T> x(p, q);
   for (Index k = 0; k < n; ++k) x(k % p, k / p) = system(k, n) / system(k, k);
   return x;
 }
 
-// Blocks of p rows at i and of q rows below it change places: Bai and Demmel, 1993. False where that
-// would change the eigenvalues by more than rounding does; they stay where they are then.
+// Blocks of p rows at i and of q rows below it change places: Bai and Demmel, 1993. False where
+// that would change the eigenvalues by more than rounding does; they stay where they are then.
 template <class T>
 bool exchangeBlocks(const SchurPlace<T>& place, Index i, Index p, Index q) {
   MatrixX<T>& t = place.t;

@@ -95,8 +95,8 @@ class SchurIteration {
            std::max(least, epsilon * (std::min(last, apart) * (std::max(last, apart) / sum)));
   }
 
-  // Once through a small block with the eigenvalues of its last two rows as shifts, now and then with
-  // others.
+  // Once through a small block with the eigenvalues of its last two rows as shifts, now and then
+  // with others.
   void step(Index first, Index end, Index stalled) {
     const Index k = end - 1;
     auto values = eigenvaluesOfTwo<T>(h_(k - 1, k - 1), h_(k - 1, k), h_(k, k - 1), h_(k, k));
@@ -213,7 +213,8 @@ class SchurIteration {
     readValues(t, kept, values);
     if (kept == size) return 0;
     if (kept > 1) restoreHessenberg(t, u, kept);
-    if (beside != T(0)) h_(start, start - 1) = kept == 0 ? T(0) : beside * Eigen::numext::conj(u(0, 0));
+    if (beside != T(0))
+      h_(start, start - 1) = kept == 0 ? T(0) : beside * Eigen::numext::conj(u(0, 0));
     h_.block(start, start, size, size) = t;
     spread(u, start, place(first, end));
     return size - kept;
@@ -248,7 +249,8 @@ class SchurIteration {
         values.push_back(t(i, i));
         continue;
       }
-      for (Complex<T> value : eigenvaluesOfTwo<T>(t(i, i), t(i, i + 1), t(i + 1, i), t(i + 1, i + 1)))
+      for (Complex<T> value :
+           eigenvaluesOfTwo<T>(t(i, i), t(i, i + 1), t(i + 1, i), t(i + 1, i + 1)))
         values.push_back(value);
       ++i;
     }
@@ -258,7 +260,8 @@ class SchurIteration {
   static void restoreHessenberg(MatrixX<T>& t, MatrixX<T>& u, Index size) {
     VectorX<T> v = u.row(0).head(size).adjoint();
     const T tau = makeReflector<T>(v);
-    for (Index j = 0; j < t.cols(); ++j) reflect(v, T(Eigen::numext::conj(tau)), t.col(j).head(size));
+    for (Index j = 0; j < t.cols(); ++j)
+      reflect(v, T(Eigen::numext::conj(tau)), t.col(j).head(size));
     v[0] = T(1);
     reflectRows<T>(v, tau, t.topLeftCorner(size, size));
     reflectRows<T>(v, tau, u.leftCols(size));

@@ -7,9 +7,9 @@
 
 namespace tercel::linalg {
 
-// Of an upper triangular matrix whose elements are of the order of 1, of real numbers with blocks of
-// two rows whose diagonals are equal: two columns have real and imaginary part of the first vector
-// of such a block.
+// Of an upper triangular matrix whose elements are of the order of 1, of real numbers with blocks
+// of two rows whose diagonals are equal: two columns have real and imaginary part of the first
+// vector of such a block.
 template <class T>
 class TriangularVectors {
  public:
