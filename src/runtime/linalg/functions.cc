@@ -31,10 +31,12 @@ constexpr Row kTable[] = {
 };
 
 // What is left to LAPACK for matrices that are not done side by side: it is faster; and Schur
-// forms, which are not unique, are expected to be SciPy's.
+// forms and the order of complex matrices' eigenvalues, which are not unique, are expected to be
+// SciPy's.
 #define OF_EACH_TYPE(function) \
   function<float>, function<double>, function<std::complex<float>>, function<std::complex<double>>
-constexpr Function kLeftToLapack[] = {OF_EACH_TYPE(syevd), OF_EACH_TYPE(gesdd), OF_EACH_TYPE(gees)};
+constexpr Function kLeftToLapack[] = {OF_EACH_TYPE(syevd), OF_EACH_TYPE(gesdd), OF_EACH_TYPE(gees),
+                                      geev<std::complex<float>>, geev<std::complex<double>>};
 #undef OF_EACH_TYPE
 
 const Row* rowOf(std::string_view target) {
