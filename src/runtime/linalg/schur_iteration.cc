@@ -1,9 +1,8 @@
 // Small-bulge multishift QR with aggressive early deflation: Braman, Byers and Mathias, 2002.
 #include "runtime/linalg/schur_iteration.h"
 
-#include <vector>
-
 #include "runtime/linalg/dense_steps.h"
+#include "runtime/linalg/kept_vector.h"
 #include "runtime/linalg/reflector_block.h"
 #include "runtime/linalg/schur_blocks.h"
 #include "runtime/linalg/schur_form.h"
@@ -160,7 +159,7 @@ class SchurIteration {
   bool deflateAndSweep(Index first, Index end, Index stalled) {
     const Index size = end - first, shifts = shiftCount(size);
     const Index window = std::min(size, stalled > 4 ? 2 * shifts : shifts * 3 / 2);
-    std::vector<Complex<T>> values;
+    KeptVector<Complex<T>> values;
     const Index deflated = deflate(first, end, window, values);
     if (deflated < 0) return false;
     constexpr Index kEnough = 14;  // of a hundred: as many again may be deflated at once
@@ -174,9 +173,9 @@ class SchurIteration {
   }
 
   // The last of the values, two and two.
-  std::vector<ShiftsOf<T>> pairsOf(const std::vector<Complex<T>>& values, Index most, Index end,
+  KeptVector<ShiftsOf<T>> pairsOf(const KeptVector<Complex<T>>& values, Index most, Index end,
                                    Index stalled) const {
-    std::vector<ShiftsOf<T>> pairs;
+    KeptVector<ShiftsOf<T>> pairs;
     if (stalled % 6 == 5) {
       for (Index k = end - 1; k > 1 && Index(pairs.size()) < most; --k) {
         const R size = std::abs(h_(k, k - 1)) + std::abs(h_(k - 1, k - 2));
@@ -203,7 +202,7 @@ class SchurIteration {
 
   // How many of the last eigenvalues of the block, found from a window of its last rows, are
   // eigenvalues of the whole; the others of the window in `values`. -1: not found.
-  Index deflate(Index first, Index end, Index size, std::vector<Complex<T>>& values) {
+  Index deflate(Index first, Index end, Index size, KeptVector<Complex<T>>& values) {
     const Index start = end - size;
     const T beside = start == first ? T(0) : h_(start, start - 1);
     MatrixX<T> t = h_.block(start, start, size, size);
@@ -243,7 +242,7 @@ class SchurIteration {
     }
     return kept;
   }
-  static void readValues(const MatrixX<T>& t, Index count, std::vector<Complex<T>>& values) {
+  static void readValues(const MatrixX<T>& t, Index count, KeptVector<Complex<T>>& values) {
     for (Index i = 0; i < count; ++i) {
       if (i + 1 == count || t(i + 1, i) == T(0)) {
         values.push_back(t(i, i));
@@ -275,7 +274,7 @@ class SchurIteration {
   }
 
   // Bulges of all shifts through the block, by windows that they are in together.
-  void sweep(Index first, Index end, const std::vector<ShiftsOf<T>>& pairs) {
+  void sweep(Index first, Index end, const KeptVector<ShiftsOf<T>>& pairs) {
     const Index count = Index(pairs.size()), steps = 3 * count;
     for (Index front = first - 1, last = end - 2 + 3 * (count - 1); front < last; front += steps) {
       const Index start = std::max(first, front - 3 * (count - 1));

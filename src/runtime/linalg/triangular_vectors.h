@@ -1,8 +1,7 @@
 // Eigenvectors of Schur forms, many at a time: what a block of rows gives to those above it is one
 // product.
 #pragma once
-#include <vector>
-
+#include "runtime/linalg/kept_vector.h"
 #include "runtime/linalg/products.h"
 
 namespace tercel::linalg {
@@ -42,7 +41,7 @@ class TriangularVectors {
   Index sizeAt(Index i) const { return i + 1 < t_.rows() && t_(i + 1, i) != T(0) ? 2 : 1; }
 
   void findGroup(Index first, Index end) {
-    std::vector<Vector> vectors;
+    KeptVector<Vector> vectors;
     for (Index k = first; k < end; k += sizeAt(k)) vectors.push_back(begin(k, first));
     for (Index last = end; last > 0; last = startOf(last)) {
       const Index start = startOf(last);
