@@ -40,24 +40,6 @@ const Stem* stemOf(Opcode op) {
   return nullptr;
 }
 
-// What vcmp calls it.
-int64_t floatPredicate(int64_t predicate) {
-  constexpr int kCodes[] = {0, 12, 1, 2, 14, 13, 7, 3, 8, 4, 9, 10, 6, 5};
-  return kCodes[predicate - static_cast<int64_t>(Predicate::oeq)];
-}
-
-// What vpcmp calls it, of either sign.
-int64_t integerPredicate(Predicate p) {
-  switch (p) {
-    case Predicate::eq: return 0;
-    case Predicate::ne: return 4;
-    case Predicate::slt: case Predicate::ult: return 1;
-    case Predicate::sle: case Predicate::ule: return 2;
-    case Predicate::sge: case Predicate::uge: return 5;
-    default: return 6;
-  }
-}
-
 bool isBits(Opcode op) { return op == Opcode::and_ || op == Opcode::or_ || op == Opcode::xor_; }
 
 }  // namespace
@@ -354,111 +336,6 @@ Selector::Reg Selector::rounded(const Inst& inst) {
   const int64_t mode = inst.op == Opcode::floor ? 9 : inst.op == Opcode::ceil ? 10
                        : inst.op == Opcode::trunc_int ? 11 : 8;
   return make(cat("VRNDSCALE", suffix, "rri"), inst.type, {a}, mode);
-}
-
-Selector::Reg Selector::compareVectors(const Inst& inst, Type type) {
-  if (registerBits(type) > 512) return refuse(), Reg();
-  Reg a = operand(inst, 0), b = operand(inst, 1);
-  Type mask = type.with(Scalar::i1);
-  if (inst.op == Opcode::fcmp) {
-    if (!isWideFloat(type.scalar)) return refuse(), Reg();
-    return make(cat("VCMP", floatSuffix(type), widthSuffix(type), "rri"), mask, {a, b},
-                floatPredicate(inst.imm));
-  }
-  const auto predicate = static_cast<Predicate>(inst.imm);
-  const bool is_unsigned = predicate >= Predicate::ult && predicate <= Predicate::uge;
-  return make(cat("VPCMP", is_unsigned ? "U" : "", integerLetter(type.scalar), widthSuffix(type),
-                  "rri"),
-              mask, {a, b}, integerPredicate(predicate));
-}
-
-Selector::Reg Selector::compareMasks(const Inst& inst) {
-  const auto predicate = static_cast<Predicate>(inst.imm);
-  const int lanes = inst.type.lanes;
-  const bool differs = predicate == Predicate::ne;
-  if (!inst.type.isVector() || (!differs && predicate != Predicate::eq)) return refuse(), Reg();
-  const char* width = lanes <= 16 ? "W" : lanes == 32 ? "D" : "Q";
-  Reg a = operand(inst, 0), b = operand(inst, 1);
-  Reg result = make(cat("KXOR", width, "rr"), inst.type, {a, b});
-  return differs ? result
-                 : make(cat("KXOR", width, "rr"), inst.type, {result, constant(inst.type, 1)});
-}
-
-Selector::Reg Selector::compare(const Inst& inst) {
-  Type type = typeOf(inst, 0);
-  if (type.scalar == Scalar::i1) return compareMasks(inst);
-  if (type.isVector()) {
-    // Lanes that the type does not have must not be set.
-    Reg mask = compareVectors(inst, type);
-    if (refused_ || kernel::bitWidth(type.scalar) * type.lanes >= 128) return mask;
-    return make("KANDWrr", inst.type, {mask, constant(inst.type, 1)});
-  }
-  if (inst.op == Opcode::icmp) {
-    if (kernel::bitWidth(type.scalar) < 32) refuse();
-    return {};  // where its flags are wanted
-  }
-  type.lanes = static_cast<uint16_t>(128 / kernel::bitWidth(type.scalar));
-  Reg mask = compareVectors(inst, type);
-  if (refused_) return {};
-  Reg word = make("KMOVWrk", {Scalar::i32, 1}, {mask});
-  Reg low = copy(word, newReg("GR8"), names_.part("sub_8bit"));
-  return make("AND8ri", inst.type, {low}, 1);
-}
-
-Selector::Reg Selector::select(const Inst& inst) {
-  Type type = inst.type;
-  const int width = kernel::bitWidth(type.scalar);
-  if (registerBits(type) > 512) return refuse(), Reg();
-  const bool many = typeOf(inst, 0).isVector();
-  if (!type.isVector() && !kernel::isFloat(type.scalar)) {
-    Reg a = operand(inst, 1), b = operand(inst, 2);
-    if (width < 32) {
-      auto widen = [&](Reg r) {
-        Reg wide = newReg("GR32");
-        auto inserted = start(width == 16 ? "MOVZX32rr16" : "MOVZX32rr8", wide).addReg(r);
-        finish(*inserted);
-        return wide;
-      };
-      a = widen(a), b = widen(b);
-    }
-    const int shown = std::max(width, 32);
-    Condition condition = flagsOf(inst.operands[0]);
-    Reg chosen = make(cat("CMOV", shown, "rr"), Type{shown == 64 ? Scalar::i64 : Scalar::i32, 1},
-                      {b, a}, static_cast<int64_t>(condition));
-    if (width >= 32) return chosen;
-    return copy(chosen, newReg(type), names_.part(width == 16 ? "sub_16bit" : "sub_8bit"));
-  }
-  if (!isWideFloat(type.scalar) && kernel::isFloat(type.scalar) && !type.isVector())
-    return refuse(), Reg();
-  if (!type.isVector()) type.lanes = static_cast<uint16_t>(128 / width);
-  Reg mask;
-  if (many) {
-    mask = operand(inst, 0);
-  } else {
-    mask = maskOfAll(value(inst.operands[0]), type.lanes);
-  }
-  Reg a = operand(inst, 1), b = operand(inst, 2);
-  if (type.scalar == Scalar::i1) {
-    const char* width_letter = type.lanes <= 16 ? "W" : type.lanes == 32 ? "D" : "Q";
-    Reg yes = make(cat("KAND", width_letter, "rr"), type, {mask, a});
-    Reg no = make(cat("KANDN", width_letter, "rr"), type, {mask, b});
-    return make(cat("KOR", width_letter, "rr"), type, {yes, no});
-  }
-  if (isWideFloat(type.scalar))
-    return make(cat("VBLENDM", floatSuffix(type), widthSuffix(type), "rrk"), inst.type,
-                {mask, b, a});
-  return make(cat("VPBLENDM", integerLetter(type.scalar), widthSuffix(type), "rrk"), inst.type,
-              {mask, b, a});
-}
-
-// All lanes are as one i1.
-Selector::Reg Selector::maskOfAll(Reg set, int lanes) {
-  const bool wide = lanes == 64;
-  Reg word = newReg(wide ? "GR64" : "GR32"), mask = newReg({Scalar::i1, uint16_t(lanes)});
-  finish(*start(wide ? "MOVZX64rr8" : "MOVZX32rr8", word).addReg(set));
-  word = make(wide ? "NEG64r" : "NEG32r", {wide ? Scalar::i64 : Scalar::i32, 1}, {word});
-  finish(*start(wide ? "KMOVQkr" : lanes == 32 ? "KMOVDkr" : "KMOVWkr", mask).addReg(word));
-  return mask;
 }
 
 Selector::Reg Selector::splat(const Inst& inst) {
