@@ -19,10 +19,10 @@ class SavedProgram:
             abi.check(abi.library().tercel_program_load(
                 data.ctypes.data, data.size, options, ctypes.byref(self.address)))
         else:
-            if not os.path.isfile(source):
+            if not os.path.exists(source):
                 raise FileNotFoundError(f"{source}: no such file")
             abi.check(abi.library().tercel_program_open(
-                os.fsencode(source), options, ctypes.byref(self.address)), os.fspath(source))
+                os.fsencode(source), options, ctypes.byref(self.address)))
         weakref.finalize(self, abi.library().tercel_program_destroy, self.address)
         info = self.describe(abi.ProgramInfo(), "describe")
         self.name, self.target = info.name.decode(), info.target.decode()

@@ -59,10 +59,12 @@ Result<std::span<const std::byte>> openFile(std::span<const std::byte> bytes, co
   if (bytes.size() < sizeof(Header)) return dataLoss(cat(kind.what, " file is cut short"));
   Header header;
   std::memcpy(&header, bytes.data(), sizeof(Header));
-  if (header.version != kind.version || header.reserved != 0) {
-    return invalidArgument(kind.what, " file has format version ", header.version, "; this is ",
-                           kind.version);
+  if (header.version != kind.version) {
+    const char* age = header.version > kind.version ? "a newer" : "an older";
+    return invalidArgument(kind.what, " file has format version ", header.version, ", of ", age,
+                           " Tercel; this one reads ", kind.version);
   }
+  if (header.reserved != 0) return dataLoss(cat(kind.what, " file is damaged: in its header"));
   std::span<const std::byte> payload = bytes.subspan(sizeof(Header));
   if (header.payload_bytes != payload.size()) {
     return dataLoss(cat(kind.what, " file should have ", header.payload_bytes,

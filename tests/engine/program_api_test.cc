@@ -232,6 +232,52 @@ TEST(ProgramApi, BadCallsAreErrors) {
   EXPECT_EQ(call(0, good_in, 1, good_out), TERCEL_OK);
 }
 
+TEST(ProgramApi, NullPointersAreErrors) {
+  const Bytes bytes = serializeArtifact(makeArtifact());
+  tercel_program* program = nullptr;
+  tercel_instance* instance = nullptr;
+  ASSERT_EQ(tercel_program_load(bytes.data(), bytes.size(), nullptr, &program), TERCEL_OK);
+  ASSERT_EQ(tercel_instance_create(program, nullptr, &instance), TERCEL_OK);
+  tercel_program_info about = {sizeof(about)};
+  tercel_procedure_info procedure = {sizeof(procedure)};
+  tercel_value_info value = {sizeof(value)};
+  size_t number = 0;
+  float x[6] = {};
+  const tercel_buffer buffer = {x, sizeof(x)};
+  const int codes[] = {
+      tercel_program_describe(nullptr, &about),
+      tercel_program_describe(program, nullptr),
+      tercel_program_global(nullptr, 0, &value),
+      tercel_program_procedure(nullptr, 0, &procedure),
+      tercel_program_argument(nullptr, 0, 0, &value),
+      tercel_program_result(nullptr, 0, 0, &value),
+      tercel_program_find_procedure(nullptr, "swap", nullptr, &number),
+      tercel_program_find_procedure(program, nullptr, nullptr, &number),
+      tercel_program_find_procedure(program, "swap", nullptr, nullptr),
+      tercel_program_find_global(nullptr, "cache", &number),
+      tercel_program_find_global(program, nullptr, &number),
+      tercel_program_find_global(program, "cache", nullptr),
+      tercel_instance_create(nullptr, nullptr, &instance),
+      tercel_instance_create(program, nullptr, nullptr),
+      tercel_instance_call(nullptr, 0, &buffer, 1, &buffer, 1),
+      tercel_instance_call(instance, 0, nullptr, 1, &buffer, 1),
+      tercel_instance_call(instance, 0, &buffer, 1, nullptr, 1),
+      tercel_instance_get_global(nullptr, 0, x, sizeof(x)),
+      tercel_instance_get_global(instance, 0, nullptr, sizeof(x)),
+      tercel_instance_set_global(nullptr, 0, x, sizeof(x)),
+      tercel_instance_set_global(instance, 0, nullptr, sizeof(x)),
+      tercel_instance_save_state(nullptr, "/no/such/file"),
+      tercel_instance_save_state(instance, nullptr),
+      tercel_instance_load_state(nullptr, "/no/such/file"),
+      tercel_instance_load_state(instance, nullptr),
+  };
+  for (size_t i = 0; i < std::size(codes); ++i) {
+    EXPECT_EQ(codes[i], TERCEL_INVALID_ARGUMENT) << "call " << i;
+  }
+  tercel_instance_destroy(instance);
+  tercel_program_destroy(program);
+}
+
 TEST(ProgramApi, NamesAreFound) {
   Loaded loaded(serializeArtifact(makeArtifact()));
   size_t at = 9;
@@ -434,7 +480,9 @@ TEST(ProgramApi, OtherVersionsAreRefused) {
     tercel::program::sealFile(bytes, {"TERCELAR", "artifact", version});
     EXPECT_EQ(tercel_program_load(bytes.data(), bytes.size(), nullptr, &program),
               TERCEL_INVALID_ARGUMENT);
-    const std::string said = "format version " + std::to_string(version) + "; this is ";
+    const bool newer = version > tercel::program::kArtifactVersion;
+    const std::string said = "format version " + std::to_string(version) +
+                             (newer ? ", of a newer Tercel" : ", of an older Tercel");
     EXPECT_NE(std::strstr(tercel_error_message(), said.c_str()), nullptr) << tercel_error_message();
   }
 }

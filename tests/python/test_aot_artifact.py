@@ -475,8 +475,10 @@ def test_keys_with_dots():
 
 def test_files_that_are_no_artifacts(artifact, tmp_path):
     whole = artifact.to_bytes()
-    with pytest.raises(FileNotFoundError):
+    with pytest.raises(FileNotFoundError, match="missing: no such file"):
         package.load(tmp_path / "missing")
+    with pytest.raises(RuntimeError, match=f"^{tmp_path} is not a file"):
+        package.load(tmp_path)
     altered = bytearray(whole)
     altered[len(whole) // 2] ^= 0x40
     for broken in (b"", b"text", whole[:100], whole[:-1], bytes(altered), whole + b"x"):
@@ -491,6 +493,8 @@ def test_errors_of_compilation():
         Program.get_compiled_artifact(type("Empty", (Program,), {"_x": np.zeros(2)}))
     with pytest.raises(RuntimeError, match="no_such_target"):
         Program.get_compiled_artifact(Net, targets="no_such_target")
+    with pytest.raises(TypeError, match="'str' object cannot be interpreted as an integer"):
+        Program.get_compiled_artifact(Net, optimization_level="2")
 
 
 WITHOUT_JAX = """

@@ -1,6 +1,7 @@
 """Errors of tercel.aot name the class, the procedure and the leaf."""
 
 import jax
+import jax.export
 import jax.numpy as jnp
 import numpy as np
 import pytest
@@ -142,10 +143,37 @@ def with_method(function):
      "Bad: global p.f is a builtin_function_or_method"),
     (lambda: type("Bad", (Program,), {"_p": Program.export_global(Program.like(VECTOR))}),
      TypeError, "Bad: global p has a type and no value"),
+    (lambda: type("Bad", (Program,), {"_p": {1: VECTOR, "w": VECTOR}}), ValueError,
+     "Bad._p is no tree for JAX: '<' not supported"),
+    (lambda: type("Bad", (Program,), {"_p": [np.array(["text"])]}), TypeError,
+     "Bad: global p.0 has the dtype <U4, which JAX lacks"),
+    (with_method(jax.jit(lambda self, x=Program.like(VECTOR): x)), TypeError,
+     "Bad.run is a PjitFunction: a procedure is a plain function of self"),
+    (lambda: Program.like(VECTOR, "n", n=8), TypeError, "n=8 is no list of sizes, as n="),
+    (lambda: Program.like(VECTOR, "n", n=(8.5,)), TypeError, "is no list of sizes"),
+    (lambda: Program.like(VECTOR, "n", n=()), ValueError, "no sizes are listed for n"),
+    (with_method(lambda self, x=Program.like(VECTOR, "n+", n=(1,)): x), ValueError,
+     r"Bad.run: dimension n\+: invalid syntax"),
+    (with_method(lambda self, x=Program.like(VECTOR, "6//n", n=(0, 1)): x), ValueError,
+     "Bad.run: dimension 6//n: integer division or modulo by zero"),
+    (lambda: Program.like({"x": jax.ShapeDtypeStruct(jax.export.symbolic_shape("b, 3"),
+                                                     np.float32)}),
+     TypeError, r"Program.like: tree.x has symbolic dimensions, \(b, 3\): give them names"),
 ])
 def test_declarations(make, kind, message):
     with pytest.raises(kind, match=message):
         make()
+
+
+def test_what_jax_calls_an_argument():
+    class Branch(Program):
+        def run(self, x=Program.like({"a": VECTOR})):
+            return x if x["a"][0] > 0 else 2
+
+    with pytest.raises(jax.errors.TracerBoolConversionError) as error:
+        Branch().run({"a": VECTOR})
+    assert "the function Branch.run" in str(error.value)
+    assert "the argument arguments['x']['a']" in str(error.value)
 
 
 def test_errors_of_the_users_code_say_where():

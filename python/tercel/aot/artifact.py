@@ -71,7 +71,8 @@ class Artifact:
         targets = before[0] if targets is None else targets
         if not isinstance(targets, str):
             targets = ",".join(targets)
-        wanted = targets, before[1] if optimization_level is None else optimization_level
+        level = before[1] if optimization_level is None else operator.index(optimization_level)
+        wanted = targets, level
         if wanted != self._compiled:
             self._builder.compile(*wanted)
             self._compiled = wanted

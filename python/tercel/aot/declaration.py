@@ -74,8 +74,21 @@ class Declaration:
                 self.procedures[name] = Procedure.of_method(self.class_name, name, value)
         elif isinstance(value, types.ExportedGlobal):
             self._add_attribute(name, value)
-        elif any(types.is_array(leaf) for leaf in _leaves(value)):
+        elif any(types.is_array(leaf) for leaf in self._leaves(name, value)):
             self._add_attribute(name, types.ExportedGlobal(value, initialize=True, mutable=True))
+        elif not name.startswith("_") and _is_wrapped_method(value):
+            raise TypeError(f"{self.class_name}.{name} is a {type(value).__name__}: a procedure is "
+                            "a plain function of self, compiled whole, and what has no self is "
+                            "a @Program.kernel")
+
+    def _leaves(self, name, value):
+        if inspect.isroutine(value) or isinstance(value, (type, property, classmethod)):
+            return []
+        try:
+            return jax.tree.leaves(value)
+        except Exception as error:
+            raise ValueError(f"{self.class_name}.{name} is no tree for JAX: "
+                             f"{error.__cause__ or error}") from error
 
     def _add_attribute(self, name, exported):
         names = types.Names(name.lstrip("_") or name, exported.tree)
@@ -93,7 +106,7 @@ class Declaration:
             raise TypeError(f"{where} has a type and no value: initialize=False takes types")
         if not (types.is_array(leaf) or types.is_number(leaf) or types.is_type(leaf)):
             raise TypeError(f"{where} is a {type(leaf).__name__}, not an array")
-        kind = types.like(leaf)
+        kind = types.type_of(leaf, where)
         if not exported.initialize and types.physical(kind) is not kind:
             raise TypeError(f"{where}: keys need a value")
         initial = _host_copy(leaf, kind.dtype) if exported.initialize else None
@@ -106,10 +119,11 @@ class Declaration:
         return len(self.globals) - 1
 
 
-def _leaves(value):
-    if inspect.isroutine(value) or isinstance(value, (type, property, classmethod)):
-        return []
-    return jax.tree.leaves(value)
+def _is_wrapped_method(value):
+    """Of a function whose first parameter is self, by jax.jit or another decorator."""
+    function = inspect.unwrap(value) if callable(value) else value
+    return (inspect.isfunction(function) and function is not value and
+            next(iter(inspect.signature(function).parameters), None) == "self")
 
 
 def _host_copy(leaf, dtype):

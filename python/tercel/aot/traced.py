@@ -80,7 +80,8 @@ class Traced:
             values = [None] * len(self.declaration.globals)
             for i, value in zip(self.used, operands):
                 values[i] = value
-            results, after = self._run(values, operands[len(self.used):])
+            given = self.procedure.unflatten(operands[len(self.used):])
+            results, after = self._run(values, given)
             if after.stored != set(self.stored) or not after.read <= set(self.used):
                 raise RuntimeError(f"{self.where} is not the same when it is traced again")
             inputs = set(map(id, operands))
@@ -93,15 +94,16 @@ class Traced:
         return function
 
     def _explore(self):
-        def explore(values, leaves):
-            results, after = self._run(values, leaves)
+        def explore(values, arguments):  # JAX's messages name its parameters
+            results, after = self._run(values, arguments)
             self.used = sorted(after.read)
             self.stored = sorted(after.stored)
             return results, [after.values[i] for i in self.stored]
 
+        explore.__name__ = self.where
         try:
             self._program, (self.results, _) = jax.make_jaxpr(explore, return_shape=True)(
-                [known.type for known in self.declaration.globals], self.signature.types)
+                [known.type for known in self.declaration.globals], self.signature.arguments)
         except Exception as error:
             error.add_note(f"while tracing {self.where}")
             raise
@@ -111,12 +113,12 @@ class Traced:
                 "cond or vmap: return it from there, and store that")
         self.result_tree = jax.tree.structure(self.results)
 
-    def _run(self, values, leaves):
+    def _run(self, values, arguments):
         after = Values(self.declaration, self.where, values)
         program = object.__new__(self.declaration.cls)
         object.__setattr__(program, "_tercel_values", after)
         with tracing(after):
-            results = self.procedure.call(program, self.procedure.unflatten(leaves))
+            results = self.procedure.call(program, arguments)
         after.flush()
         for path, leaf in jax.tree_util.tree_flatten_with_path(results)[0]:
             if not (types.is_array(leaf) or types.is_number(leaf)):

@@ -3,6 +3,7 @@
 import dataclasses
 import itertools
 import numbers
+import operator
 
 import jax
 import jax.numpy as jnp
@@ -44,9 +45,9 @@ def like(tree, dims=None, /, **sizes):
     if isinstance(tree, ExportedGlobal):
         tree = tree.tree
     leaves, treedef = jax.tree_util.tree_flatten_with_path(tree)
-    types = [_type_of(leaf, place("tree", path)) for path, leaf in leaves]
+    types = [type_of(leaf, f"Program.like: {place('tree', path)}") for path, leaf in leaves]
     if dims is not None:
-        listed = {name: tuple(sorted(set(values))) for name, values in sizes.items()}
+        listed = {name: _listed(name, values) for name, values in sizes.items()}
         types = [_sized(kind, dims, listed) for kind in types]
     elif sizes:
         raise TypeError(f"Program.like: sizes of {', '.join(sizes)}, but no dimension has a name: "
@@ -143,12 +144,21 @@ def refined(kind, sizes):
     return kind.at(sizes) if isinstance(kind, SizedType) else kind
 
 
-def _type_of(leaf, where):
-    if is_type(leaf):
+def type_of(leaf, where):
+    """The leaf's type; `where` it is, for messages."""
+    if isinstance(leaf, SizedType):
         return leaf
+    if isinstance(leaf, jax.ShapeDtypeStruct):
+        if all(isinstance(size, int) for size in leaf.shape):
+            return leaf
+        raise TypeError(f"{where} has symbolic dimensions, {leaf.shape}: give them names and "
+                        'their sizes, as in like(tree, "batch, ...", batch=(1, 8))')
     if not is_array(leaf) and not is_number(leaf):
-        raise TypeError(f"Program.like: {where} is a {type(leaf).__name__}, not an array")
-    return jax.ShapeDtypeStruct(np.shape(leaf), _canonical(jnp.result_type(leaf)))
+        raise TypeError(f"{where} is a {type(leaf).__name__}, not an array")
+    try:
+        return jax.ShapeDtypeStruct(np.shape(leaf), _canonical(jnp.result_type(leaf)))
+    except TypeError:
+        raise TypeError(f"{where} has the dtype {leaf.dtype}, which JAX lacks") from None
 
 
 def _canonical(dtype):
@@ -161,6 +171,17 @@ def _holds(dtype, value):
         return dtype == bool
     kinds = {int: (np.integer, np.inexact), float: (np.inexact,), complex: (np.complexfloating,)}
     return any(jnp.issubdtype(dtype, kind) for kind in kinds.get(type(value), ()))
+
+
+def _listed(name, sizes):
+    try:
+        listed = tuple(sorted(set(map(operator.index, sizes))))
+    except TypeError:
+        raise TypeError(f"Program.like: {name}={sizes!r} is no list of sizes, as "
+                        f"{name}=(1, 8)") from None
+    if not listed:
+        raise ValueError(f"Program.like: no sizes are listed for {name}")
+    return listed
 
 
 def _sized(kind, dims, sizes):
@@ -181,6 +202,8 @@ def _evaluate(dim, values):
         size = eval(dim, {"__builtins__": {}}, dict(values))
     except NameError as error:
         raise ValueError(f"dimension {dim}: no sizes are given for {error.name}") from None
+    except Exception as error:
+        raise ValueError(f"dimension {dim}: {error}") from None
     if not isinstance(size, int) or size < 0:
         raise ValueError(f"dimension {dim} is {size}")
     return size

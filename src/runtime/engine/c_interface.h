@@ -29,7 +29,7 @@ int guarded(F&& f) noexcept {
   } catch (const CheckFailure& failure) {
     return report(Status(Code::internal, failure.message));
   } catch (const std::bad_alloc&) {
-    lastError().clear();
+    lastError() = "no memory";  // short: takes none
     return static_cast<int>(Code::resource_exhausted);
   } catch (const std::exception& exception) {
     return report(Status(Code::internal, exception.what()));

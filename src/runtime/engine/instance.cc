@@ -29,7 +29,9 @@ Status checkBuffer(const std::string& procedure, const char* role, const program
                          ", ", bytes, " bytes; the buffer has ", buffer.bytes);
 }
 
-Status checkCount(const std::string& procedure, const char* role, size_t wanted, size_t got) {
+Status checkCount(const std::string& procedure, const char* role, size_t wanted,
+                  std::span<const Buffer> given) {
+  const size_t got = given.data() ? given.size() : 0;
   if (wanted == got) return Status();
   return invalidArgument(procedure, " has ", wanted, " ", role, ", ", got, " were given");
 }
@@ -179,8 +181,8 @@ Status Instance::bind(std::span<const Buffer> arguments, std::span<const Buffer>
                       Bound& bound) {
   const program::Procedure& procedure = *bound.procedure;
   const std::string& name = bound.loaded->full_name;
-  TERCEL_TRY(checkCount(name, "arguments", procedure.arguments.size(), arguments.size()));
-  TERCEL_TRY(checkCount(name, "results", procedure.results.size(), results.size()));
+  TERCEL_TRY(checkCount(name, "arguments", procedure.arguments.size(), arguments));
+  TERCEL_TRY(checkCount(name, "results", procedure.results.size(), results));
   for (size_t i = 0; i < arguments.size(); ++i) {
     TERCEL_TRY(checkBuffer(name, "argument", procedure.arguments[i], arguments[i]));
     bound.arguments[procedure.used.size() + i] = arguments[i].data;
@@ -234,9 +236,10 @@ Status Instance::setGlobal(size_t global, std::span<const std::byte> from) {
   if (global >= globals.size()) return Status(Code::not_found, cat("no global ", global));
   const program::Global& facts = globals[global];
   if (!facts.is_mutable) return failedPrecondition("global ", facts.name, " is not mutable");
-  if (from.size() != bytesOf(facts.shape)) {
-    return invalidArgument("global ", facts.name, " is ", toString(facts.shape), ", ",
-                           bytesOf(facts.shape), " bytes; ", from.size(), " were given");
+  const size_t bytes = bytesOf(facts.shape);
+  if (from.size() != bytes || (bytes > 0 && !from.data())) {
+    return invalidArgument("global ", facts.name, " is ", toString(facts.shape), ", ", bytes,
+                           " bytes; ", from.data() ? from.size() : 0, " were given");
   }
   std::memcpy(valueOf(global), from.data(), from.size());
   return Status();

@@ -147,14 +147,28 @@ Status load(program::HeldBytes file, const tercel_load_options* options, tercel_
   return Status();
 }
 
-const program::Artifact& artifactOf(const tercel_program* program) {
-  return program->loaded->artifact();
+// f(artifact).
+template <class F>
+int ofProgram(const tercel_program* program, F&& f) {
+  return guarded([&]() -> Status {
+    if (!program) return tercel::invalidArgument("no program");
+    return f(program->loaded->artifact());
+  });
 }
 
-Status valueAt(const tercel_program* program, size_t procedure, size_t index, const char* what,
+// f(instance).
+template <class Instance, class F>
+int ofInstance(Instance* instance, F&& f) {
+  return guarded([&]() -> Status {
+    if (!instance) return tercel::invalidArgument("no instance");
+    return f(*instance->instance);
+  });
+}
+
+Status valueAt(const program::Artifact& artifact, size_t procedure, size_t index, const char* what,
                std::vector<program::NamedValue> program::Procedure::* values,
                tercel_value_info* info) {
-  const auto& procedures = artifactOf(program).procedures;
+  const auto& procedures = artifact.procedures;
   if (procedure >= procedures.size()) return missing("procedure", procedure, procedures.size());
   const auto& list = procedures[procedure].*values;
   if (index >= list.size()) return missing(what, index, list.size());
@@ -199,8 +213,7 @@ int tercel_program_open(const char* path, const tercel_load_options* options,
 void tercel_program_destroy(tercel_program* program) { delete program; }
 
 int tercel_program_describe(const tercel_program* program, tercel_program_info* info) {
-  return guarded([&] {
-    const program::Artifact& artifact = artifactOf(program);
+  return ofProgram(program, [&](const program::Artifact& artifact) {
     return fill(info, {0, artifact.name.c_str(), program->loaded->target().c_str(),
                        artifact.procedures.size(), artifact.globals.size(),
                        program->loaded->arenaBytes(), program->loaded->globalsBytes(),
@@ -209,8 +222,8 @@ int tercel_program_describe(const tercel_program* program, tercel_program_info* 
 }
 
 int tercel_program_global(const tercel_program* program, size_t global, tercel_value_info* info) {
-  return guarded([&]() -> Status {
-    const auto& globals = artifactOf(program).globals;
+  return ofProgram(program, [&](const program::Artifact& artifact) -> Status {
+    const auto& globals = artifact.globals;
     if (global >= globals.size()) return missing("global", global, globals.size());
     tercel_value_info facts = valueInfo(globals[global].name.c_str(), globals[global].shape);
     facts.is_initialized = globals[global].is_initialized;
@@ -221,8 +234,8 @@ int tercel_program_global(const tercel_program* program, size_t global, tercel_v
 
 int tercel_program_procedure(const tercel_program* program, size_t procedure,
                              tercel_procedure_info* info) {
-  return guarded([&]() -> Status {
-    const auto& procedures = artifactOf(program).procedures;
+  return ofProgram(program, [&](const program::Artifact& artifact) -> Status {
+    const auto& procedures = artifact.procedures;
     if (procedure >= procedures.size()) return missing("procedure", procedure, procedures.size());
     const program::Procedure& facts = procedures[procedure];
     return fill(info, {0, facts.name.c_str(), facts.signature.c_str(), facts.tree.c_str(),
@@ -232,22 +245,23 @@ int tercel_program_procedure(const tercel_program* program, size_t procedure,
 
 int tercel_program_argument(const tercel_program* program, size_t procedure, size_t argument,
                             tercel_value_info* info) {
-  return guarded([&] {
-    return valueAt(program, procedure, argument, "argument", &program::Procedure::arguments, info);
+  return ofProgram(program, [&](const program::Artifact& artifact) {
+    return valueAt(artifact, procedure, argument, "argument", &program::Procedure::arguments, info);
   });
 }
 
 int tercel_program_result(const tercel_program* program, size_t procedure, size_t result,
                           tercel_value_info* info) {
-  return guarded([&] {
-    return valueAt(program, procedure, result, "result", &program::Procedure::results, info);
+  return ofProgram(program, [&](const program::Artifact& artifact) {
+    return valueAt(artifact, procedure, result, "result", &program::Procedure::results, info);
   });
 }
 
 int tercel_program_find_procedure(const tercel_program* program, const char* name,
                                   const char* signature, size_t* procedure) {
-  return guarded([&]() -> Status {
-    const auto& procedures = artifactOf(program).procedures;
+  return ofProgram(program, [&](const program::Artifact& artifact) -> Status {
+    if (!name || !procedure) return tercel::invalidArgument("no name, or no place for the number");
+    const auto& procedures = artifact.procedures;
     for (size_t p = 0; p < procedures.size(); ++p) {
       if (procedures[p].name != name) continue;
       if (signature && procedures[p].signature != signature) continue;
@@ -261,8 +275,9 @@ int tercel_program_find_procedure(const tercel_program* program, const char* nam
 }
 
 int tercel_program_find_global(const tercel_program* program, const char* name, size_t* global) {
-  return guarded([&]() -> Status {
-    const auto& globals = artifactOf(program).globals;
+  return ofProgram(program, [&](const program::Artifact& artifact) -> Status {
+    if (!name || !global) return tercel::invalidArgument("no name, or no place for the number");
+    const auto& globals = artifact.globals;
     for (size_t g = 0; g < globals.size(); ++g) {
       if (globals[g].name != name) continue;
       *global = g;
@@ -291,31 +306,37 @@ void tercel_instance_destroy(tercel_instance* instance) { delete instance; }
 int tercel_instance_call(tercel_instance* instance, size_t procedure,
                          const tercel_buffer* arguments, size_t num_arguments,
                          const tercel_buffer* results, size_t num_results) {
-  return guarded([&] {
-    return instance->instance->call(
-        procedure, {reinterpret_cast<const engine::Buffer*>(arguments), num_arguments},
-        {reinterpret_cast<const engine::Buffer*>(results), num_results});
+  return ofInstance(instance, [&](engine::Instance& own) {
+    return own.call(procedure,
+                    {reinterpret_cast<const engine::Buffer*>(arguments), num_arguments},
+                    {reinterpret_cast<const engine::Buffer*>(results), num_results});
   });
 }
 
 int tercel_instance_get_global(const tercel_instance* instance, size_t global, void* data,
                                size_t bytes) {
-  return guarded([&] { return instance->instance->getGlobal(global, {data, bytes}); });
+  return ofInstance(instance, [&](const engine::Instance& own) {
+    return own.getGlobal(global, {data, bytes});
+  });
 }
 
 int tercel_instance_set_global(tercel_instance* instance, size_t global, const void* data,
                                size_t bytes) {
-  return guarded([&] {
-    return instance->instance->setGlobal(global, {static_cast<const std::byte*>(data), bytes});
+  return ofInstance(instance, [&](engine::Instance& own) {
+    return own.setGlobal(global, {static_cast<const std::byte*>(data), bytes});
   });
 }
 
 int tercel_instance_save_state(const tercel_instance* instance, const char* path) {
-  return guarded([&] { return instance->instance->saveState(path); });
+  return ofInstance(instance, [&](const engine::Instance& own) {
+    return path ? own.saveState(path) : tercel::invalidArgument("no path");
+  });
 }
 
 int tercel_instance_load_state(tercel_instance* instance, const char* path) {
-  return guarded([&] { return instance->instance->loadState(path); });
+  return ofInstance(instance, [&](engine::Instance& own) {
+    return path ? own.loadState(path) : tercel::invalidArgument("no path");
+  });
 }
 
 const tercel_api* tercel_get_api(void) {
