@@ -183,7 +183,7 @@ Elem Emitter::compute(ir::Value v, const Indices& indices) {
     case OpKind::map_: {
       std::vector<Elem> args;
       for (ir::Value operand : op->operands) args.push_back(at(operand, indices));
-        Elem result = runRegion(op->regions[0], args)[0];
+      Elem result = runRegion(op->regions[0], args)[0];
       return {roundTo(b_, result.re, shape.dtype), result.im};
     }
     default: break;

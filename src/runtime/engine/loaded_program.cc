@@ -303,7 +303,7 @@ Status LoadedProgram::runSideBySide(const Op* op, const Invocation& invocation,
                      });
 }
 
-// Each stretch on one thread, whatever it holds. The first error counts, in the order of the program.
+// Each stretch on one thread, whatever it holds. Of errors the program's first counts.
 Status LoadedProgram::runFork(const Op& op, const Invocation& invocation,
                               void* const* pointers) const {
   Invocation alone = invocation;

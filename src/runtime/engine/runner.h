@@ -41,9 +41,10 @@ class CustomCallHandler {
   virtual ~CustomCallHandler() = default;
   // UNIMPLEMENTED naming the target where it is not known. Must not throw.
   virtual Status call(const CustomCall& call) = 0;
-  // Whether it serves this target although the engine has a function for it, which is to be preferred
-  // or not.
-  virtual bool replaces(std::string_view, [[maybe_unused]] bool is_preferred) const { return false; }
+  // Whether it serves this target although the engine has a function, preferred or not, for it.
+  virtual bool replaces(std::string_view, [[maybe_unused]] bool is_preferred) const {
+    return false;
+  }
 };
 
 // All pointers stay the caller's. An argument whose aliased_result is k lives in results[k] while

@@ -22,32 +22,18 @@ class Bidiagonal {
 
   // False where it does not converge.
   bool run() {
-    constexpr Index kMaxSteps = 60;  // for each singular value; two or three are usual
-    Index steps = kMaxSteps * d_.size();
-    for (Index last = d_.size() - 1; last > 0;) {
-      const Index first = startOf(last);
-      if (first == last) {
-        --last;
-      } else if (!removeZero(first, last)) {
-        if (steps-- == 0) return false;
-        step(first, last);
-      }
-    }
-    return true;
+    constexpr Index kMost = 60;  // steps for each singular value; two or three are usual
+    return deflate(
+        d_.size(), e_, kMost, [this](Index i) { return isNegligible(i); },
+        [this](Index first, Index last) { step(first, last); }, [](Index) {});
   }
 
  private:
-  // Of the block that ends at `last`: in it no element of e is negligible.
-  Index startOf(Index last) {
-    const R epsilon = std::numeric_limits<R>::epsilon();
-    for (Index i = last; i-- > 0;) {
-      const R beside = std::abs(d_[i]) + std::abs(d_[i + 1]);
-      if (std::abs(e_[i]) > epsilon * beside && std::abs(e_[i]) >= kExact<R>)
-        continue;
-      e_[i] = 0;
-      return i + 1;
-    }
-    return 0;
+  // Of the element between rows i and i + 1; NaN is, so that every run ends.
+  bool isNegligible(Index i) const {
+    constexpr R epsilon = std::numeric_limits<R>::epsilon();
+    const R size = std::abs(e_[i]), beside = std::abs(d_[i]) + std::abs(d_[i + 1]);
+    return !(size >= kExact<R> && size > epsilon * beside);
   }
 
   // A zero on the diagonal takes what is right of it, or above the last, with it.
@@ -100,6 +86,7 @@ class Bidiagonal {
   }
 
   void step(Index first, Index last) {
+    if (removeZero(first, last)) return;
     const R scale = std::max({std::abs(d_[last]), std::abs(d_[last - 1]), std::abs(e_[last - 1]),
                               std::abs(d_[first]), std::abs(e_[first])});
     const R start = d_[first] / scale, end = d_[last] / scale;

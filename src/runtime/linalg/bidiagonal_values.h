@@ -1,7 +1,7 @@
 // Singular values alone of bidiagonal matrices, by differential quotients and differences with
 // shifts: Fernando and Parlett, 1994, and the shifts of Parlett and Marques, 2000.
 #pragma once
-#include "runtime/linalg/eigen.h"
+#include "runtime/linalg/deflate.h"
 
 namespace tercel::linalg {
 
@@ -20,32 +20,19 @@ class BidiagonalValues {
 
   // False where it does not converge.
   bool run() {
-    constexpr Index kMaxSteps = 60;  // for each singular value; three are usual
-    Index steps = kMaxSteps * q_.size();
-    for (Index last = q_.size() - 1; last >= 0;) {
-      const Index first = startOf(last);
-      if (first == last) {
-        values_[last] = std::sqrt(q_[last] + sums_[last]);
-        --last;
-      } else {
-        if (steps-- == 0) return false;
-        step(first, last);
-      }
-    }
-    return true;
+    constexpr Index kMost = 60;  // steps for each singular value; three are usual
+    return deflate(
+        q_.size(), e_, kMost, [this](Index i) { return isNegligible(i); },
+        [this](Index first, Index last) { step(first, last); },
+        [this](Index last) { values_[last] = std::sqrt(q_[last] + sums_[last]); });
   }
 
  private:
-  // Of the block that ends at `last`: in it no element of e is negligible.
-  Index startOf(Index last) {
+  // Of the element between rows i and i + 1; NaN is, so that every run ends.
+  bool isNegligible(Index i) const {
     constexpr R kTolerance = 4 * std::numeric_limits<R>::epsilon();
-    for (Index i = last; i-- > 0;) {
-      const R beside = std::max(q_[i], q_[i + 1] + sums_[i + 1]);
-      if (e_[i] >= kExact<R> && e_[i] > kTolerance * kTolerance * beside) continue;
-      e_[i] = 0;
-      return i + 1;
-    }
-    return 0;
+    const R beside = std::max(q_[i], q_[i + 1] + sums_[i + 1]);
+    return !(e_[i] >= kExact<R> && e_[i] > kTolerance * kTolerance * beside);
   }
 
   void step(Index first, Index last) {

@@ -16,42 +16,22 @@ class SymmetricTridiagonal {
 
   // False where it does not converge.
   bool run() {
-    constexpr Index kMaxSteps = 30;  // for each eigenvalue; two are usual
-    Index steps = kMaxSteps * d_.size();
-    for (Index last = d_.size() - 1; last > 0;) {
-      const Index first = startOf(last);
-      if (first == last) {
-        --last;
-      } else {
-        if (steps-- == 0) return false;
-        step(first, last);
-      }
-    }
-    return true;
+    constexpr Index kMost = 30;  // steps for each eigenvalue; two are usual
+    return deflate(
+        d_.size(), e_, kMost, [this](Index i) { return isNegligible(i); },
+        [this](Index first, Index last) { step(first, last); }, [](Index) {});
   }
 
  private:
-  // Of the block that ends at `last`: in it no element of e is negligible.
-  Index startOf(Index last) {
+  // Of the element between rows i and i + 1; NaN is, so that every run ends.
+  bool isNegligible(Index i) const {
     constexpr R epsilon = std::numeric_limits<R>::epsilon();
-    for (Index i = last; i-- > 0;) {
-      const R size = std::abs(e_[i]), beside = std::abs(d_[i]) + std::abs(d_[i + 1]);
-      if (size >= kExact<R> && size / epsilon * (size / epsilon) > beside) continue;
-      e_[i] = 0;
-      return i + 1;
-    }
-    return 0;
-  }
-
-  // The eigenvalue of the last two rows that is nearer to the last element.
-  R shift(Index last) const {
-    const R half = (d_[last - 1] - d_[last]) / 2, beside = e_[last - 1];
-    const R size = std::hypot(half, beside);
-    return d_[last] - beside / ((half + std::copysign(size, half)) / beside);
+    const R size = std::abs(e_[i]), beside = std::abs(d_[i]) + std::abs(d_[i + 1]);
+    return !(size >= kExact<R> && size / epsilon * (size / epsilon) > beside);
   }
 
   void step(Index first, Index last) {
-    R f = d_[first] - shift(last), g = e_[first];
+    R f = d_[first] - nearerEigenvalue(d_[last - 1], e_[last - 1], d_[last]), g = e_[first];
     vectors_.begin(first);
     for (Index k = first; k < last; ++k) {
       const Rotation<R> turn(f, g);

@@ -1,7 +1,7 @@
 // Eigenvalues alone of symmetric tridiagonal matrices: the QR iteration on the squares of what is
 // beside the diagonal, so that a step takes no roots. Pal, Walker and Kahan, in Parlett, 1980.
 #pragma once
-#include "runtime/linalg/eigen.h"
+#include "runtime/linalg/deflate.h"
 
 namespace tercel::linalg {
 
@@ -13,42 +13,22 @@ class TridiagonalValues {
 
   // False where it does not converge.
   bool run() {
-    constexpr Index kMaxSteps = 30;  // for each eigenvalue; two are usual
-    Index steps = kMaxSteps * d_.size();
-    for (Index last = d_.size() - 1; last > 0;) {
-      const Index first = startOf(last);
-      if (first == last) {
-        --last;
-      } else {
-        if (steps-- == 0) return false;
-        step(first, last);
-      }
-    }
-    return true;
+    constexpr Index kMost = 30;  // steps for each eigenvalue; two are usual
+    return deflate(
+        d_.size(), squares_, kMost, [this](Index i) { return isNegligible(i); },
+        [this](Index first, Index last) { step(first, last); }, [](Index) {});
   }
 
  private:
-  // Of the block that ends at `last`: in it no square is negligible.
-  Index startOf(Index last) {
+  // Of the element between rows i and i + 1; NaN is, so that every run ends.
+  bool isNegligible(Index i) const {
     constexpr R epsilon = std::numeric_limits<R>::epsilon();
-    for (Index i = last; i-- > 0;) {
-      const R beside = std::abs(d_[i]) + std::abs(d_[i + 1]);
-      if (squares_[i] >= kExact<R> && squares_[i] > epsilon * epsilon * beside) continue;
-      squares_[i] = 0;
-      return i + 1;
-    }
-    return 0;
-  }
-
-  // The eigenvalue of the last two rows that is nearer to the last element.
-  R shift(Index last) const {
-    const R half = (d_[last - 1] - d_[last]) / 2, beside = std::sqrt(squares_[last - 1]);
-    const R size = std::hypot(half, beside);
-    return d_[last] - beside / ((half + std::copysign(size, half)) / beside);
+    const R beside = std::abs(d_[i]) + std::abs(d_[i + 1]);
+    return !(squares_[i] >= kExact<R> && squares_[i] > epsilon * epsilon * beside);
   }
 
   void step(Index first, Index last) {
-    const R sigma = shift(last);
+    const R sigma = nearerEigenvalue(d_[last - 1], std::sqrt(squares_[last - 1]), d_[last]);
     R c = 1, s = 0, gamma = d_[first] - sigma, p = gamma * gamma;
     for (Index i = first; i < last; ++i) {
       const R square = squares_[i], sum = p + square, inverse = 1 / sum;
