@@ -128,14 +128,16 @@ class Globals(collections.abc.Mapping):
 
     def __setitem__(self, name, new):
         program = self._program.name
-        leaves = {}
-        trees.Reader(self._find(name), program, name)(new, leaves)
-        for number, leaf in leaves.items():
+        tree, leaves = self._find(name), [None] * len(self._program.globals)
+        trees.Reader(tree, program, name)(new, leaves)
+        numbers = list(_numbers(tree))
+        for number in numbers:
             value = self._program.globals[number]
-            leaves[number] = leaf = dense(as_array(leaf, value, program))
+            leaves[number] = leaf = dense(as_array(leaves[number], value, program))
             if leaf.shape != value.shape:
                 refuse(leaf, value, program)
-        for number, leaf in leaves.items():
+        for number in numbers:
+            leaf = leaves[number]
             self._handle.call("set_global", number, leaf.ctypes.data, leaf.nbytes)
 
     def _get(self, number, value):

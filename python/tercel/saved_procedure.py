@@ -24,6 +24,7 @@ class Procedure:
         self._parameters = [name for name, _ in signatures[0].parameters]
         self._readers = [trees.Reader(tree, self._name, name)
                          for name, tree in signatures[0].parameters]
+        self._shapes = [value.shape for value in signatures[0].arguments]
         self._calls = {}
 
     def __repr__(self):
@@ -36,15 +37,13 @@ class Procedure:
         leaves = [None] * len(signature.arguments)
         for read, value in zip(self._readers, args):
             read(value, leaves)
-        for number, value in enumerate(signature.arguments):
-            leaf = leaves[number]
-            if type(leaf) is not np.ndarray or leaf.dtype != value.dtype:
-                leaves[number] = as_array(leaf, value, self._name)
+        leaves = [leaf if type(leaf) is np.ndarray and leaf.dtype is value.dtype
+                  else as_array(leaf, value, self._name)
+                  for leaf, value in zip(leaves, signature.arguments)]
         if len(self._signatures) > 1:
             signature = self._dispatch(leaves)
-        for leaf, value in zip(leaves, signature.arguments):
-            if leaf.shape != value.shape:
-                refuse(leaf, value, self._name)
+        elif [leaf.shape for leaf in leaves] != self._shapes:
+            self._refuse(leaves, signature)
         return trees.build(signature.result_tree, self._run(signature, leaves))
 
     def _bind(self, args, kwargs):
@@ -68,6 +67,11 @@ class Procedure:
         given = ", ".join(str(list(leaf.shape)) for leaf in leaves)
         listed = ", ".join(signature.text for signature in self._signatures)
         raise ValueError(f"{self._name}: no signature for {given}: there are {listed}")
+
+    def _refuse(self, leaves, signature):
+        for leaf, value in zip(leaves, signature.arguments):
+            if leaf.shape != value.shape:
+                refuse(leaf, value, self._name)
 
     def _run(self, signature, leaves):
         with self._handle as handle:

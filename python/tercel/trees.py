@@ -12,6 +12,7 @@
 import collections
 import collections.abc
 import functools
+import operator
 
 _SEQUENCES = {"list": list, "tuple": tuple}
 
@@ -65,6 +66,8 @@ def _reader(tree):
                 raise _Mismatch(value, "None")
     else:
         keys, children, parts = _children(tree)
+        if _are_in_a_row(children):
+            return _row_reader(children, parts)
         readers = [_reader(child) for child in children]
 
         def read(value, leaves):
@@ -74,6 +77,20 @@ def _reader(tree):
                 except _Mismatch as mismatch:
                     mismatch.keys.append(key)
                     raise
+    return read
+
+
+def _are_in_a_row(children):
+    return all(isinstance(child, int) and child == children[0] + i
+               for i, child in enumerate(children))
+
+
+def _row_reader(children, parts):
+    """Of a node all of whose children are leaves with numbers in a row, as most are."""
+    row = slice(children[0], children[0] + len(children)) if children else slice(0)
+
+    def read(value, leaves):
+        leaves[row] = parts(value)
     return read
 
 
@@ -97,13 +114,20 @@ def _sequence_parts(sequence, length):
 
 
 def _mapping_parts(kind, keys):
-    known = set(keys)
+    known, length = set(keys), len(keys)
+    take = operator.itemgetter(*keys) if length > 1 else lambda value: [value[key] for key in keys]
 
     def parts(value):
         """The children in the order of the keys."""
-        if type(value) is dict or isinstance(value, collections.abc.Mapping):
+        if type(value) is dict:
+            if len(value) == length:
+                try:
+                    return take(value)
+                except KeyError:
+                    pass
+        elif isinstance(value, collections.abc.Mapping):
             if value.keys() == known:
-                return [value[key] for key in keys]
+                return take(value)
         elif kind == "fields":
             if isinstance(value, tuple) and len(value) == len(keys):
                 return value
