@@ -105,17 +105,21 @@ class Selector {
   Reg rotation(const Inst& inst);
   Reg shift(const Inst& inst);
   Reg vectorOp(const std::string& stem, const Inst& inst, bool commutes);
+  Reg splat(const Inst& inst);
+  Reg rarely(const Inst& inst);
+
+  // selector_float.cc
   Reg fma(const Inst& inst);
   Reg extremum(const Inst& inst);
   Reg signOp(const Inst& inst);
   Reg rounded(const Inst& inst);
+
+  // selector_compare.cc
   Reg compare(const Inst& inst);
   Reg compareMasks(const Inst& inst);
   Reg compareVectors(const Inst& inst, Type type);
   Reg select(const Inst& inst);
   Reg maskOfAll(Reg set, int lanes);
-  Reg splat(const Inst& inst);
-  Reg rarely(const Inst& inst);
 
   // selector_bytes.cc
   Reg byteProduct(const Inst& inst);
