@@ -1,7 +1,8 @@
 // Algorithms as loops, products and reductions, one file a concept: expand_linalg.cc,
-// expand_batch_norm.cc, expand_complex_product.cc.
+// expand_lapack.cc, expand_batch_norm.cc, expand_complex_product.cc.
 #include "compiler/passes/expand_batch_norm.h"
 #include "compiler/passes/expand_complex_product.h"
+#include "compiler/passes/expand_lapack.h"
 #include "compiler/passes/expand_linalg.h"
 #include "compiler/passes/passes.h"
 
@@ -24,6 +25,8 @@ Values expansionOf(Builder& b, const Op& op) {
       return expandBatchNorm(b, op);
     case OpKind::cholesky_:
       return {expandCholesky(b, op)};
+    case OpKind::custom_call_:
+      return expandLapack(b, op);
     case OpKind::dot_general_: {
       const Value product = expandComplexProduct(b, op);
       return product.valid() ? Values{product} : Values{};
