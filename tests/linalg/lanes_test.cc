@@ -53,9 +53,12 @@ Arrays<T> run(void (*function)(const lanes::Job<T>&)) {
                     .vh = arrays.vh.data(),
                     .has_vectors = true,
                     .info = arrays.info.data(),
+                    .diagonals = {arrays.given.data(), arrays.a.data(), arrays.given.data()},
+                    .factors = {arrays.taus.data(), arrays.u.data(), arrays.vh.data()},
                     .m = kSide,
                     .n = kSide,
                     .k = kSide,
+                    .high = kSide,
                     .triangle = {},
                     .count = kCount,
                     .scratch = scratch};

@@ -1,5 +1,6 @@
 #include "runtime/linalg/arguments.h"
 #include "runtime/linalg/schur_form.h"
+#include "runtime/linalg/side_by_side.h"
 
 namespace tercel::linalg {
 
@@ -16,10 +17,14 @@ Status gehrd(const Call& call) {
   arguments.require(low >= 0 && high <= n && (n == 0 || low < high), "another low or high");
   TERCEL_TRY(arguments.status());
   arguments.copy(0, 0);
-  return forEachIn(call, arguments.batch(), 10.0 / 3 * n * n * n, [&](Index b) {
-    hessenberg<T>(out[b], low, high, taus.vector(b));
-    info.number(b) = 0;
-  });
+  std::fill_n(info.data, arguments.batch(), 0);
+  const double cost = 10.0 / 3 * n * n * n;
+  if (isBatchOfSmall(*call.signature)) {
+    const lanes::Job<T> job{.a = out.data, .taus = taus.data, .n = n, .low = low, .high = high};
+    return forEachInLanes<T>(call, arguments.batch(), cost, n * (n + 2), job, lanes::gehrd<T>);
+  }
+  return forEachIn(call, arguments.batch(), cost,
+                   [&](Index b) { hessenberg<T>(out[b], low, high, taus.vector(b)); });
 }
 
 #define INSTANTIATE(T) template Status gehrd<T>(const Call&);

@@ -4,6 +4,7 @@
 #include "runtime/linalg/lane_jacobi.h"
 #include "runtime/linalg/lane_matrices.h"
 #include "runtime/linalg/lane_reflectors.h"
+#include "runtime/linalg/lane_tridiagonal.h"
 
 namespace tercel::linalg::lanes::TERCEL_ISA {
 
@@ -126,6 +127,48 @@ void orgqr(const Job<T>& job) {
   const N* taus = take(job, job.given, k, scratch + m * n);
   makeOrthogonal<T>({scratch, 1, m}, m, n, k, taus);
   put(job, scratch, m * n, job.a);
+}
+
+template <class T>
+void gehrd(const Job<T>& job) {
+  using N = Number<T>;
+  const int64_t n = job.n, high = job.high;
+  N* scratch = take<T>(job, job.a, n * n, scratchOf(job));
+  N *taus = scratch + n * n, *conjugates = taus + n;
+  const View<N> a{scratch, 1, n};
+  for (int64_t k = 0; k < n - 1; ++k) taus[k] = N{};
+  for (int64_t k = job.low; k + 1 < high; ++k) {
+    const int64_t size = high - k - 1;
+    N* v = &a(k + 1, k);
+    taus[k] = makeReflector<T>(v, size);
+    for (int64_t i = 1; i < size; ++i) conjugates[i] = conjugate(v[i]);
+    reflect(conjugates, taus[k], size, high, from(a, 0, k + 1).transposed());
+    reflect(v, conjugate(taus[k]), size, size + n - high, from(a, k + 1, k + 1));
+  }
+  put(job, scratch, n * n, job.a);
+  put(job, taus, n - 1, job.taus);
+}
+
+template <class T>
+void gtsv(const Job<T>& job) {
+  using N = Number<T>;
+  using R = RealOf<T>;
+  const int64_t n = job.n;
+  N* parts = scratchOf(job);
+  for (int i = 0; i < 3; ++i) take(job, job.diagonals[i], n, parts + i * n);
+  const Tridiagonal<T> t{parts, parts + n, parts + 2 * n, n};
+  N* sides = take<T>(job, job.a, n * job.k, parts + 3 * n);
+  const View<N> x{sides, 1, n};
+  Mask<R> failed = eliminate(t, x, job.k);
+  if (job.factors[0]) {
+    for (int i = 0; i < 3; ++i) put(job, parts + i * n, n, job.factors[i]);
+    putIntegers<R>(failed, 1, job.count, job.info + job.first);
+  } else {
+    perturb(t);
+    failed = Mask<R>{};
+  }
+  substitute(t, x, job.k, failed == 0);
+  put(job, sides, n * job.k, job.a);
 }
 
 TERCEL_LANE_FUNCTIONS(TERCEL_LANE_INSTANCES)

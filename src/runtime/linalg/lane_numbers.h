@@ -41,12 +41,14 @@ struct Limits;
 template <>
 struct Limits<float> {
   static constexpr int kFractionBits = 23, kExponents = 255;
-  static constexpr float kSmallRoot = 0x1p-60f, kLargeRoot = 0x1p60f, kTiny = 0x1p-126f;
+  static constexpr float kSmallRoot = 0x1p-60f, kLargeRoot = 0x1p60f, kTiny = 0x1p-126f,
+                         kEpsilon = 0x1p-23f;
 };
 template <>
 struct Limits<double> {
   static constexpr int kFractionBits = 52, kExponents = 2047;
-  static constexpr double kSmallRoot = 0x1p-500, kLargeRoot = 0x1p500, kTiny = 0x1p-1022;
+  static constexpr double kSmallRoot = 0x1p-500, kLargeRoot = 0x1p500, kTiny = 0x1p-1022,
+                          kEpsilon = 0x1p-52;
 };
 
 template <class R>

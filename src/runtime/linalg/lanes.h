@@ -14,19 +14,25 @@ template <class T>
 struct Job {
   T* a = nullptr;            // the matrices, which the results replace
   const T* given = nullptr;  // trsm: the triangles; orgqr: taus
-  T* taus = nullptr;         // geqrf's
+  T* taus = nullptr;         // geqrf's, gehrd's
   int32_t* pivots = nullptr;
   void* values = nullptr;    // eigenvalues or singular values, of the real type
   T *u = nullptr, *vh = nullptr;  // gesdd's, whose a stays; k columns or rows of the longer side
   bool has_vectors = false;
   int32_t* info = nullptr;
+  // gtsv's, below, on and above; what elimination makes of them, or null: rather than find a pivot
+  // 0, none is less than rounding errors.
+  const T* diagonals[3] = {};
+  T* factors[3] = {};
   int64_t m = 0, n = 0, k = 0;
+  int64_t low = 0, high = 0;  // gehrd's rows and columns
   Triangle triangle;
   int64_t first = 0, count = 0;
   void* scratch = nullptr;  // 64-byte aligned: scratchElements() for each lane
 };
 
-#define TERCEL_LANE_FUNCTIONS(X) X(potrf) X(getrf) X(trsm) X(geqrf) X(orgqr) X(syevd) X(gesdd)
+#define TERCEL_LANE_FUNCTIONS(X) X(potrf) X(getrf) X(trsm) X(geqrf) X(orgqr) X(syevd) X(gesdd) \
+  X(gehrd) X(gtsv)
 
 #define TERCEL_LANE_INSTANCES(function)                                         \
   template void function<float>(const Job<float>&);                             \

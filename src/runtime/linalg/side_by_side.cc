@@ -4,8 +4,13 @@ namespace tercel::linalg {
 namespace {
 
 constexpr int64_t kFewest = 4;
+constexpr int64_t kMostNumbers = 8192;  // in all lanes: what the second cache holds
 
 }  // namespace
+
+bool suitsLanes(Index batch, Index numbers) {
+  return batch >= kFewest && numbers > 0 && numbers <= kMostNumbers;
+}
 
 bool isBatchOfSmall(const program::CallSignature& signature, int64_t largest_side) {
   if (signature.operands.empty()) return false;

@@ -13,6 +13,8 @@ inline int64_t largestTurnedSide() {
   return kernels::vectorBytes(kernels::isaOfThisMachine()) / 2;
 }
 
+// Whether a batch is worth it whose elements are of so many numbers.
+bool suitsLanes(Index batch, Index numbers);
 // Whether the call's matrices are as many and as small as lanes are for.
 bool isBatchOfSmall(const program::CallSignature& signature, int64_t largest_side = largestSide());
 

@@ -2,7 +2,7 @@
 #include <cmath>
 #include <limits>
 
-#include "runtime/linalg/arguments.h"
+#include "runtime/linalg/side_by_side.h"
 
 namespace tercel::linalg {
 namespace {
@@ -82,7 +82,14 @@ Status solvePerturbedIn(const Call& call) {
   const Batch<T> out = arguments.result<T>(0, {n, k});
   TERCEL_TRY(arguments.status());
   arguments.copy(3, 0);
-  return forEachIn(call, arguments.batch(), 8.0 * n * k, [&](Index b) {
+  const Index batch = arguments.batch(), numbers = n * (3 + k);
+  const double cost = 8.0 * n * k;
+  if (suitsLanes(batch, numbers)) {
+    const lanes::Job<T> job{
+        .a = out.data, .diagonals = {below.data, diagonal.data, above.data}, .n = n, .k = k};
+    return forEachInLanes<T>(call, batch, cost, numbers, job, lanes::gtsv<T>);
+  }
+  return forEachIn(call, batch, cost, [&](Index b) {
     VectorX<T> dl = below.vector(b), d = diagonal.vector(b), du = above.vector(b);
     eliminate<T>(dl, d, du, out[b]);
     perturb<T>(dl, d, du);
@@ -106,15 +113,27 @@ template <class T>
 Status gtsv(const Call& call) {
   Arguments arguments(call, 4, 5, 3);
   const Index n = arguments.rows(), k = arguments.cols();
-  for (size_t i = 0; i < 3; ++i) arguments.operand<T>(i, {n});
+  const Batch<const T> given[] = {arguments.operand<T>(0, {n}), arguments.operand<T>(1, {n}),
+                                  arguments.operand<T>(2, {n})};
   arguments.operand<T>(3, {n, k});
   const Batch<T> below = arguments.result<T>(0, {n}), diagonal = arguments.result<T>(1, {n}),
                  above = arguments.result<T>(2, {n}), out = arguments.result<T>(3, {n, k});
   const Batch<int32_t> info = arguments.result<int32_t>(4, {});
   TERCEL_TRY(arguments.status());
-  for (size_t i = 0; i < 4; ++i) arguments.copy(i, i);
-  return forEachIn(call, arguments.batch(), 8.0 * n * k, [&](Index b) {
-    VectorX<T> dl = below.vector(b), d = diagonal.vector(b), du = above.vector(b);
+  arguments.copy(3, 3);
+  const Index batch = arguments.batch(), numbers = n * (3 + k);
+  const double cost = 8.0 * n * k;
+  if (suitsLanes(batch, numbers)) {
+    const lanes::Job<T> job{.a = out.data,
+                            .info = info.data,
+                            .diagonals = {given[0].data, given[1].data, given[2].data},
+                            .factors = {below.data, diagonal.data, above.data},
+                            .n = n,
+                            .k = k};
+    return forEachInLanes<T>(call, batch, cost, numbers, job, lanes::gtsv<T>);
+  }
+  return forEachIn(call, batch, cost, [&](Index b) {
+    VectorX<T> dl = given[0].vector(b), d = given[1].vector(b), du = given[2].vector(b);
     info.number(b) = eliminate<T>(dl, d, du, out[b]);
     if (info.number(b) == 0) substitute<T>(dl, d, du, out[b]);
     below.vector(b) = dl;
