@@ -29,6 +29,18 @@ def test_rows_side_by_side(agree, rng, widths, dtype):
     agree(lambda *a: jnp.concatenate([x * x for x in a], axis=1).sum(0, dtype=dtype), *arrays)
 
 
+@pytest.mark.parametrize("widths", [(1, 1), (3, 1), (2, 2, 2, 2), (1, 0, 3, 2)])
+@pytest.mark.parametrize("dtype", ["float32", "uint8", "bool", "complex64"])
+def test_thin_rows_side_by_side(agree, rng, widths, dtype):
+    def run(*a):
+        joined = jnp.concatenate(a, axis=1)
+        made = jnp.concatenate([x[::-1] if dtype == "bool" else x * x for x in a], axis=1)
+        repeated = jnp.concatenate([jnp.broadcast_to(a[0][:1], a[0].shape), *a[1:]], axis=1)
+        return joined, made, joined[:, ::-1], repeated
+
+    agree(run, *operands(rng, [(301, w) for w in widths], dtype))
+
+
 def test_operands_that_are_used_elsewhere(agree, rng):
     def run(*a):
         made = [jnp.sin(x) for x in a]

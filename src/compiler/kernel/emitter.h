@@ -155,6 +155,10 @@ class Emitter {
   Elem padAt(const ir::Op& op, const Indices& indices);
   Elem concatenateAt(const ir::Op& op, const Indices& indices);
   Elem concatenateFrom(const ir::Op& op, const Indices& indices, size_t i, int64_t start);
+  Elem concatenateLanes(std::vector<int64_t> places, int64_t size, int64_t left,
+                        const std::function<Elem()>& rest, const std::function<Elem(Index)>& here);
+  std::vector<int64_t> knownPlaces(const Index& index) const;
+  Elem blended(const std::vector<bool>& from_a, const Elem& a, const Elem& b);
   Elem dynamicSliceAt(const ir::Op& op, const Indices& indices);
   Elem dynamicUpdateSliceAt(const ir::Op& op, const Indices& indices);
   Elem gatherAt(const ir::Op& op, const Indices& indices);

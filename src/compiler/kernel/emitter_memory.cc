@@ -160,6 +160,19 @@ int64_t Emitter::wholeVector(BufferId buffer) const {
   return std::max<int64_t>(lanes_, std::min<int64_t>(kWidest, 4 * lanes_) / size);
 }
 
+// Lanes of `a` where `from_a` says so, of `b` elsewhere.
+Elem Emitter::blended(const std::vector<bool>& from_a, const Elem& a, const Elem& b) {
+  std::vector<int16_t> list;
+  for (int l = 0; l < lanes_; ++l)
+    list.push_back(static_cast<int16_t>(from_a[static_cast<size_t>(l)] ? l : lanes_ + l));
+  auto blend = [&](V x, V y) {
+    x = b_.widen(x, lanes_);
+    V both = b_.shuffle(inBytes(b_, x), inBytes(b_, b_.widen(y, lanes_)), list);
+    return b_.type(x).scalar == Scalar::i1 ? b_.cast(Opcode::itrunc, both, Scalar::i1) : both;
+  };
+  return {blend(a.re, b.re), a.im.valid() ? blend(a.im, b.im) : V{}};
+}
+
 Elem Emitter::selectWhere(V condition, const Elem& a, const Elem& b) {
   return condition.valid() ? elemSelect(b_, condition, a, b) : a;
 }

@@ -1,5 +1,6 @@
 // Ops that move elements: where an element comes from, and which of several places it is.
 #include <algorithm>
+#include <functional>
 
 #include "compiler/kernel/cluster.h"
 #include "compiler/kernel/emitter.h"
@@ -113,11 +114,44 @@ Elem Emitter::concatenateFrom(const ir::Op& op, const Indices& indices, size_t i
   Indices mapped = indices;
   mapped[d] = space_.subtract(along, Index(start));
   auto here = [&] { return at(op.operand(i), mapped); };
+  if (std::vector<int64_t> places = knownPlaces(mapped[d]); !places.empty()) {
+    const int64_t left = m_.shape(op.result()).dims[d] - start;
+    return concatenateLanes(std::move(places), size, left, rest, [&](Index place) {
+      mapped[d] = std::move(place);
+      return here();
+    });
+  }
   Guard inside = guardOf(inBounds(mapped[d], size));
   bool vector = anyVaries(indices);
   if (more) return choose(inside, vector, here, rest);
   bool branched = vector && !inside.lanes.valid();  // to here, out of the operands before
   return branched ? here() : guarded(inside, here);
+}
+
+// Where each lane's place in an operand is known; what lies before it or is not `left` no longer
+// matters.
+Elem Emitter::concatenateLanes(std::vector<int64_t> places, int64_t size, int64_t left,
+                               const std::function<Elem()>& rest,
+                               const std::function<Elem(Index)>& here) {
+  auto isHere = [=](int64_t place) { return place >= 0 && place < size; };
+  const auto some = std::ranges::find_if(places, isHere);
+  if (some == places.end()) return rest();
+  std::vector<bool> is_later;
+  for (int64_t place : places) is_later.push_back(place >= size && place < left);
+  std::ranges::replace_if(places, std::not_fn(isHere), int64_t{*some});
+  const Elem chosen = here(space_.known(std::move(places), size));
+  const bool is_last = std::ranges::find(is_later, true) == is_later.end();
+  return is_last ? chosen : blended(is_later, rest(), chosen);
+}
+
+// Of an index known in each lane: there. Else empty.
+std::vector<int64_t> Emitter::knownPlaces(const Index& index) const {
+  Index base;
+  if (lanes_ == 1 || !space_.varies(index)) return {};
+  std::vector<int64_t> places = space_.knownLanes(index, lanes_, &base);
+  if (!base.isConstant()) return {};
+  for (int64_t& place : places) place += base.constant;
+  return places;
 }
 
 Index Emitter::elemIndex(const Elem& elem, DType dtype, int64_t extent) {
@@ -126,16 +160,12 @@ Index Emitter::elemIndex(const Elem& elem, DType dtype, int64_t extent) {
 
 // Where a constant says the index of each lane: short rows whose elements change places.
 std::optional<Index> Emitter::knownIndex(ir::Value start, const Indices& indices, int64_t limit) {
-  if (lanes_ == 1 || !isKnownStart(m_, start)) return {};
+  if (!isKnownStart(m_, start)) return {};
   const ir::Literal& literal = m_.def(start)->literal();
-  const Index at = space_.linear(indices, literal.shape().dims);
-  if (!space_.varies(at)) return {};
-  Index base;
-  std::vector<int64_t> places = space_.knownLanes(at, lanes_, &base);
-  if (places.empty() || !base.isConstant()) return {};
+  std::vector<int64_t> places = knownPlaces(space_.linear(indices, literal.shape().dims));
+  if (places.empty()) return {};
   for (int64_t& place : places)
-    place = static_cast<int64_t>(
-        std::clamp(literal.number(place + base.constant), 0.0, static_cast<double>(limit)));
+    place = static_cast<int64_t>(std::clamp(literal.number(place), 0.0, static_cast<double>(limit)));
   return space_.known(std::move(places), limit + 1);
 }
 

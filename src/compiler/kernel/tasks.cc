@@ -69,6 +69,7 @@ class ElementLoops {
   ElementLoops(const ElementLoops&) = delete;
 
   int64_t tasks() const { return tasks_.count(); }
+  bool goesOverRows() const { return short_.length > 1; }
 
   void emitTask(V task) {
     std::vector<Index> groups;
@@ -100,7 +101,7 @@ class ElementLoops {
                           : vectorLanes(low_.module, low_.cluster, low_.machine);
     step_ = lanes_;
     int64_t extent = plan_.groupExtent(loops_ - 1);
-    if (goesOverRows(extent)) {
+    if (chooseShortRows(extent)) {
       --loops_;
       step_ = short_.rows;
       lane_ = space_.loop(b_.index(0), lanes_, true);
@@ -110,7 +111,7 @@ class ElementLoops {
     step_ = lanes_;
   }
 
-  bool goesOverRows(int64_t length) {
+  bool chooseShortRows(int64_t length) {
     constexpr int64_t kMostOps = 40;  // written out: so many ops, in all vectors
     if (loops_ < 2 || low_.cluster.nest != Nest::loop || 2 * length > lanes_) return false;
     ShortRows rows{.length = length, .vectors = length / std::gcd(length, int64_t{lanes_})};
@@ -220,14 +221,18 @@ class ElementLoops {
 }  // namespace
 
 void emitElementLoops(Lowering& low, const Dims& domain, const Evaluate& evaluate) {
-  std::vector<Piece> pieces = cutDomain(low, domain, evaluate);
   std::deque<ElementLoops> loops;
-  int64_t count = 0;
-  for (Piece& piece : pieces) {
-    loops.emplace_back(low, std::move(piece), pieces.size() == 1, evaluate);
-    count += loops.back().tasks();
+  loops.emplace_back(low, Piece{Indices(domain.size()), domain}, true, evaluate);
+  if (!loops[0].goesOverRows()) {
+    std::vector<Piece> pieces = cutDomain(low, domain, evaluate);
+    if (pieces.size() > 1) loops.clear();
+    if (pieces.size() > 1)
+      for (Piece& piece : pieces) loops.emplace_back(low, std::move(piece), false, evaluate);
   }
-  if (loops.size() == 1) return low.forTasks(count, [&](V task) { loops[0].emitTask(task); });
+  if (loops.size() == 1)
+    return low.forTasks(loops[0].tasks(), [&](V task) { loops[0].emitTask(task); });
+  int64_t count = 0;
+  for (const ElementLoops& piece : loops) count += piece.tasks();
   Builder& b = low.builder;
   low.forTasks(count, [&](V task) {
     int64_t first = 0;
