@@ -17,7 +17,8 @@ using ir::OpId;
 using ir::OpKind;
 using ir::Value;
 
-constexpr size_t kMaxOps = 240;
+constexpr int64_t kMaxOps = 960;  // on single elements; one on an array counts as kArrayOps
+constexpr int64_t kArrayOps = 4;
 constexpr int64_t kMaxElements = 2048;      // of an array made in a loop
 constexpr int64_t kMaxScratch = 128 << 10;  // elements in all
 constexpr double kMaxProducts = 200e3;      // of one dot
@@ -44,7 +45,9 @@ class Inspection {
   bool fitsRegion(ir::RegionId id) {
     for (OpId o : m_.region(id).ops) {
       const Op& op = m_.op(o);
-      if (++ops_ > kMaxOps) return false;
+      const bool is_array = !op.results.empty() && m_.shape(op.result()).elements() > 1;
+      ops_ += is_array ? kArrayOps : 1;
+      if (ops_ > kMaxOps) return false;
       if (isMemoryConstant(op)) {
         constants.push_back(op.result());
         continue;
@@ -89,7 +92,7 @@ class Inspection {
   }
 
   const ir::Module& m_;
-  size_t ops_ = 0;
+  int64_t ops_ = 0;
   int64_t scratch_ = 0;
 };
 
