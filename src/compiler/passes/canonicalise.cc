@@ -1,5 +1,6 @@
 #include "compiler/passes/constants.h"
 #include "compiler/passes/effects.h"
+#include "compiler/passes/element_range.h"
 #include "compiler/passes/fold.h"
 #include "compiler/passes/passes.h"
 #include "compiler/passes/ranges.h"
@@ -76,11 +77,14 @@ class Canonicaliser : public Rewriter {
 
   bool visit(OpId id) override {
     const Op& op = this->op(id);
-    if (op.kind == OpKind::compare_)
-      if (std::optional<bool> known = ranges_.decides(*this, op)) {
+    if (op.kind == OpKind::compare_) {
+      std::optional<bool> known = ranges_.decides(*this, op);
+      if (!known) known = elements_.decides(*this, op);
+      if (known) {
         replace(op.result(), splat(shape(op.result()), *known));
         return true;
       }
+    }
     if (Value by = canonicalForm(*this, op); by.valid()) {
       replace(op.result(), by);
       return true;
@@ -90,6 +94,7 @@ class Canonicaliser : public Rewriter {
 
  private:
   IntegerRanges ranges_;
+  ElementRanges elements_;
 };
 
 }  // namespace
@@ -98,6 +103,7 @@ Value canonicalForm(Rewriter& rw, const Op& op) {
   if (op.results.size() != 1) return {};
   Value by = withoutElements(rw, op);
   if (!by.valid()) by = foldedSplat(rw, op);
+  if (!by.valid()) by = canonicalFew(rw, op);
   return by.valid() ? by : ruleOfClass(rw, op);
 }
 

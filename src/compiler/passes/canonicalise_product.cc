@@ -60,7 +60,7 @@ Value canonicalProduct(Rewriter& rw, const Op& op) {
   for (size_t i : {0, 1}) {
     DType type = rw.shape(op.operand(i)).dtype;
     if (!hasRange(type)) return {};
-    types[i] = narrowest(elementRange(rw, op.operand(i)), type);
+    types[i] = narrowest(ElementRanges().of(rw, op.operand(i)), type);
     any |= types[i] != type;
     all &= byteSize(types[i]) <= 2;
   }

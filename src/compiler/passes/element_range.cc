@@ -74,7 +74,14 @@ Range rangeOfType(DType type) {
   return isSigned(type) ? Range{-half, half - 1} : Range{0, 2 * half - 1};
 }
 
-Range elementRange(const Rewriter& rw, Value v, int depth) {
+Range ElementRanges::of(const Rewriter& rw, Value v, int depth) {
+  if (const auto at = known_.find(v.index); at != known_.end()) return at->second;
+  const Range range = found(rw, v, depth);
+  known_.emplace(v.index, range);
+  return range;
+}
+
+Range ElementRanges::found(const Rewriter& rw, Value v, int depth) {
   const Range all = rangeOfType(rw.shape(v).dtype);
   const Op* op = rw.def(v);
   if (!op || depth == 0 || op->results.size() != 1) return all;
@@ -82,10 +89,17 @@ Range elementRange(const Rewriter& rw, Value v, int depth) {
     return op->literal().shape().elements() == 0 ? all : rangeOfLiteral(op->literal());
   SmallVector<Range, 4> operands;
   for (Value operand : op->operands)
-    operands.push_back(hasRange(rw.shape(operand).dtype) ? elementRange(rw, operand, depth - 1)
-                                                         : kUnknown);
+    operands.push_back(hasRange(rw.shape(operand).dtype) ? of(rw, operand, depth - 1) : kUnknown);
   const std::optional<Range> own = rangeOfOp(op->kind, operands);
   return own && all.low <= own->low && own->high <= all.high ? *own : all;
+}
+
+std::optional<bool> ElementRanges::decides(const Rewriter& rw, const Op& compare) {
+  constexpr int kDepth = 24;  // of selects and sums; each is looked at once
+  const DType type = rw.shape(compare.operand(0)).dtype;
+  if (!isInteger(type) || !hasRange(type) || !splatOf(rw, compare.operand(1))) return {};
+  return decided(compare.symbol(AttrKey::comparison_direction), of(rw, compare.operand(0), kDepth),
+                 of(rw, compare.operand(1)));
 }
 
 }  // namespace tercel::passes

@@ -1,11 +1,24 @@
 // Between which numbers an array's elements lie, by the ops that make them.
 #pragma once
+#include <unordered_map>
+
 #include "compiler/passes/ranges.h"
 
 namespace tercel::passes {
 
 bool hasRange(DType type);  // an integer of at most 32 bits, or a predicate
 Range rangeOfType(DType type);
-Range elementRange(const Rewriter& rw, ir::Value v, int depth = 6);
+
+class ElementRanges {
+ public:
+  Range of(const Rewriter& rw, ir::Value v, int depth = 6);
+  // The result of a comparison of integers with a constant, where the ranges decide it.
+  std::optional<bool> decides(const Rewriter& rw, const ir::Op& compare);
+
+ private:
+  Range found(const Rewriter& rw, ir::Value v, int depth);
+
+  std::unordered_map<uint32_t, Range> known_;  // by value index
+};
 
 }  // namespace tercel::passes

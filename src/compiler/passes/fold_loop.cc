@@ -1,6 +1,8 @@
 // Loops whose number of turns follows from constants: none, one, or so few that the turns are
 // better written out. That is so where a turn passes over large arrays, which ops written out pass
-// over once, together; loops over small ones become one function as they are (plan/region.h).
+// over once, together, and where it exchanges few elements, which are values of their own then
+// (canonicalise_few.cc); other loops over small ones become one function as they are
+// (plan/region.h).
 #include <functional>
 
 #include "compiler/ir/clone.h"
@@ -15,6 +17,7 @@ namespace {
 constexpr int kMaxTurns = 8;
 constexpr int64_t kMaxUnrolledOps = 512;
 constexpr int64_t kLargeElements = 2048;
+constexpr int64_t kFewElements = 4;
 // Ops looked at to find the value of a scalar.
 constexpr int kMaxOpsOfScalar = 16;
 
@@ -77,9 +80,7 @@ std::optional<int> turnsOf(Rewriter& rw, const Op& loop) {
 }
 
 // A body that fuses into passes over large arrays.
-bool worthUnrolling(const Rewriter& rw, RegionId body, int turns) {
-  const std::vector<OpId>& ops = rw.module().region(body).ops;
-  if (static_cast<int64_t>(ops.size()) * turns > kMaxUnrolledOps) return false;
+bool worksOnLarge(const Rewriter& rw, const std::vector<OpId>& ops) {
   bool large = false;
   for (OpId id : ops) {
     const Op& op = rw.op(id);
@@ -89,6 +90,28 @@ bool worthUnrolling(const Rewriter& rw, RegionId body, int turns) {
     large |= elementwise && rw.shape(op.result()).elements() > kLargeElements;
   }
   return large;
+}
+
+// Scatters of one number into few, or of one for each of a batch, with what finds them.
+bool exchangesFew(const Rewriter& rw, const std::vector<OpId>& ops) {
+  bool scatters = false;
+  for (OpId id : ops) {
+    const Op& op = rw.op(id);
+    const bool cheap = isElementwise(op.kind) || opClass(op.kind) == OpClass::source ||
+                       opClass(op.kind) == OpClass::shape || opClass(op.kind) == OpClass::index;
+    if (!cheap || op.kind == OpKind::map_ || op.results.size() != 1) return false;
+    if (op.kind != OpKind::scatter_) continue;
+    const Ints& along = op.ints(AttrKey::scatter_dims_to_operand_dims);
+    if (along.size() != 1 || rw.shape(op.operand(0)).dims[along[0]] > kFewElements) return false;
+    scatters = true;
+  }
+  return scatters;
+}
+
+bool worthUnrolling(const Rewriter& rw, RegionId body, int turns) {
+  const std::vector<OpId>& ops = rw.module().region(body).ops;
+  if (static_cast<int64_t>(ops.size()) * turns > kMaxUnrolledOps) return false;
+  return worksOnLarge(rw, ops) || (turns <= kFewElements && exchangesFew(rw, ops));
 }
 
 }  // namespace

@@ -135,20 +135,23 @@ std::optional<Range> IntegerRanges::ofOp(const Rewriter& rw, const Op& op, int d
                                  : Range{a->low - b->high, a->high - b->low};
 }
 
-std::optional<bool> IntegerRanges::decides(const Rewriter& rw, const Op& compare) const {
-  if (counters_.empty() || rw.shape(compare.result()).rank() != 0) return {};
-  std::optional<Range> a = of(rw, compare.operand(0));
-  std::optional<Range> b = a ? of(rw, compare.operand(1)) : a;
-  if (!b) return {};
-  const std::string& direction = compare.symbol(AttrKey::comparison_direction);
-  bool less = a->high<b->low, greater = a->low> b->high;
-  bool less_equal = a->high <= b->low, greater_equal = a->low >= b->high;
+std::optional<bool> decided(std::string_view direction, Range a, Range b) {
+  bool less = a.high<b.low, greater = a.low> b.high;
+  bool less_equal = a.high <= b.low, greater_equal = a.low >= b.high;
   if (direction == "LT" && (less || greater_equal)) return less;
   if (direction == "GE" && (less || greater_equal)) return greater_equal;
   if (direction == "GT" && (greater || less_equal)) return greater;
   if (direction == "LE" && (greater || less_equal)) return less_equal;
   if ((direction == "EQ" || direction == "NE") && (less || greater)) return direction == "NE";
   return {};
+}
+
+std::optional<bool> IntegerRanges::decides(const Rewriter& rw, const Op& compare) const {
+  if (counters_.empty() || rw.shape(compare.result()).rank() != 0) return {};
+  std::optional<Range> a = of(rw, compare.operand(0));
+  std::optional<Range> b = a ? of(rw, compare.operand(1)) : a;
+  if (!b) return {};
+  return decided(compare.symbol(AttrKey::comparison_direction), *a, *b);
 }
 
 }  // namespace tercel::passes

@@ -14,6 +14,9 @@ struct Range {
   int64_t low, high;  // inclusive
 };
 
+// Whether what lies in `a` compares so with what lies in `b`, where that is known.
+std::optional<bool> decided(std::string_view direction, Range a, Range b);
+
 // What a loop carries from `first` on in steps of `step` while it is below `limit`.
 struct Counter {
   size_t lane;

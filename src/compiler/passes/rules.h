@@ -15,6 +15,8 @@ ir::Value canonicalSelection(Rewriter& rw, const ir::Op& op);
 ir::Value canonicalMovement(Rewriter& rw, const ir::Op& op);
 // canonicalise_cut.cc: slices, pads, joins, and gathers that are slices
 ir::Value canonicalCut(Rewriter& rw, const ir::Op& op);
+// canonicalise_few.cc: dynamic_slice, gather and scatter
+ir::Value canonicalFew(Rewriter& rw, const ir::Op& op);
 // canonicalise_product.cc: dot_general and convolution
 ir::Value canonicalProduct(Rewriter& rw, const ir::Op& op);
 // arg_reduce.cc, for selections in the body of a reduce: the place of the first of several NaN,

@@ -10,7 +10,7 @@ using ir::OpKind;
 using ir::Value;
 
 constexpr int64_t kMostLu = 4, kMostCholesky = 6;  // rows of real matrices
-constexpr int64_t kMostMatrices = 1024, kMostOfMany = 2;
+constexpr int64_t kMostMatrices = 1024, kMostOfMany = 3;
 constexpr int64_t kMostSeparate = 80;  // products of a solution whose columns are apart
 
 int64_t largestSide(const Shape& matrices) {
