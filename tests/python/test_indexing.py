@@ -113,3 +113,9 @@ def test_known_places_of_short_rows(agree, rng, x64, dtype, places):
     x = rng.integers(0, 100, (203, 300 if max(places) > 2 else 3)).astype(dtype)
     agree(lambda a: a.at[:, np.array(places)].get(mode="clip", wrap_negative_indices=False), x)
     agree(lambda a: jnp.sort(a[:, np.array(places[:3])] * 2, axis=0), x)
+
+
+def test_scatters_of_windows_without_elements(agree, rng):
+    into = jax.lax.ScatterDimensionNumbers((1,), (0,), (0,))
+    agree(lambda x, i: jax.lax.scatter_add(x, i, jnp.zeros((2, 0)), into), floats(rng, 4, 5),
+          np.array([[1], [2]]))

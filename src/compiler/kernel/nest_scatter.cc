@@ -41,7 +41,7 @@ class ScatterNest {
     while (lanes_ > 1 && lanes_ / 2 >= window_.back()) lanes_ /= 2;
     inner_ = window_.empty() ? 1 : window_.back();
     block_ = lanes_ == 1 ? inner_ : std::min<int64_t>(inner_, 8 * lanes_);
-    tasks_ = (inner_ + block_ - 1) / block_;
+    if (inner_ > 0) tasks_ = (inner_ + block_ - 1) / block_;
   }
 
   void emitTask(V task) {

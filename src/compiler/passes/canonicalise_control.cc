@@ -106,6 +106,13 @@ bool emptyRule(Rewriter& rw, const Op& op) {
   return true;
 }
 
+// Nothing to scatter: what it would be scattered into.
+bool scatterRule(Rewriter& rw, const Op& op) {
+  if (rw.shape(op.operands.back()).elements() != 0) return false;
+  rw.replaceAll(op, std::span(op.operands).first(op.results.size()));
+  return true;
+}
+
 bool whileRule(Rewriter& rw, const Op& op) {
   if (hasEffects(rw.module(), op.regions[0])) return false;
   if (!isAllZeros(rw, rw.module().region(op.regions[0]).results[0])) return false;
@@ -191,6 +198,8 @@ bool canonicalControl(Rewriter& rw, OpId id) {
       return mapRule(rw, op);
     case OpKind::reduce_:
       return reduceRule(rw, op);
+    case OpKind::scatter_:
+      return scatterRule(rw, op);
     case OpKind::sort_:
       return sortRule(rw, op);
     case OpKind::while_:
