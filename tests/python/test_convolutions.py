@@ -94,3 +94,44 @@ def test_nan_reaches_the_outputs_whose_windows_hold_it(tercel, rng, first):
     finite[1, 2:5, 6:9] = False
     assert np.array_equal(np.isfinite(got).all(1 if first else 3), finite)
     assert np.array_equal(np.isnan(got).all(1 if first else 3), ~finite)
+
+
+# Batches in which products with the zeros around images are left out, where that pays.
+@pytest.mark.parametrize("first", [False, True])
+@pytest.mark.parametrize("spatial, window, strides, padding", [
+    ([8, 8], [3, 3], [1, 1], "SAME"), ([7, 7], [3, 3], [2, 2], "SAME"),
+    ([6, 9], [5, 2], [2, 1], [(4, 0), (0, 1)]), ([4, 5], [3, 3], [1, 1], [(5, 6), (3, 4)]),
+    ([3, 3], [5, 5], [1, 1], "SAME"), ([12], [7], [1], [(3, 3)]),
+    ([4, 3, 4], [3, 3, 3], [1, 1, 1], "SAME"), ([8, 8], [3, 3], [1, 1], [(-1, 2), (1, -2)])])
+def test_batches_of_small_padded_images(agree, rng, first, spatial, window, strides, padding):
+    shape = {"spatial": spatial, "window": window, "strides": strides, "padding": padding,
+             "dilation": [1] * len(spatial), "batch": 64, "channels": 24, "features": 40}
+    convolve, x, w = convolution(rng, first, shape)
+    agree(lambda x, w: jax.nn.relu(convolve(x, w)), x, w, scale=10)
+    agree(jax.grad(lambda x, w: (convolve(x, w) ** 2).mean(), (0, 1)), x, w, scale=10)
+
+
+@pytest.mark.parametrize("value", [np.inf, -np.inf, np.nan])
+def test_a_weight_that_is_not_finite_makes_nan_of_padding(tercel, rng, value):
+    shape = {"spatial": [8, 8], "window": [3, 3], "strides": [1, 1], "dilation": [1, 1],
+             "batch": 64, "channels": 24, "features": 40, "padding": "SAME"}
+    convolve, x, w = convolution(rng, False, shape)
+    w[0, 2, 5, 17] = value
+    got = np.asarray(jax.jit(convolve)(jax.device_put(x, tercel), jax.device_put(w, tercel)))
+    padded = np.pad(x.astype(np.float64), [(0, 0), (1, 1), (1, 1), (0, 0)])
+    with np.errstate(invalid="ignore"):
+        wanted = sum(np.einsum("nyxc,co->nyxo", padded[:, i:i + 8, j:j + 8], w[i, j])
+                     for i in range(3) for j in range(3))
+    assert np.isnan(wanted[:, 0, :, 17]).all() and np.isnan(wanted[:, :, 7, 17]).all()
+    np.testing.assert_allclose(got, wanted, rtol=1e-3, atol=1e-3)
+
+
+def test_what_lies_around_an_image_need_not_be_zeros(agree, rng):
+    shape = {"spatial": [10, 10], "window": [3, 3], "strides": [1, 1], "dilation": [1, 1],
+             "batch": 64, "channels": 24, "features": 40, "padding": "VALID"}
+    convolve, x, w = convolution(rng, False, shape)
+    edges = [(0, 0), (1, 1), (1, 1), (0, 0)]
+    for value in (0, 2):  # the kernels differ, though what they compute is written alike
+        agree(lambda x, w: convolve(jax.numpy.pad(x, edges, constant_values=value), w),
+              x[:, :8, :8], w, scale=10)
+    agree(convolve, x, w, scale=10)

@@ -33,10 +33,12 @@ class ContractNest {
     Dims outer_extents;
     int64_t extent = 1;  // of the group
     int64_t unit = 1;    // tiles start at multiples
+    bool lines_inner = false;  // a tile's place in all lines comes before the next place
     int64_t lines() const { return elementCount(outer_extents); }
   };
 
   // nest_contract.cc: what the loops index, and the tasks.
+  bool planTiles(const std::vector<bool>& classes);
   void probeAll(Emitter& e, const Indices& domain);
   void probeOperand(Emitter& e, size_t operand, const Indices& domain);
   void findVarying(size_t operand);
@@ -85,6 +87,15 @@ class ContractNest {
   Index inBlock(size_t group, V i);
   V stepsInBlock();
   V startOf(V index, int64_t size, int64_t whole);
+
+  // contract_edges.cc
+  bool holds(size_t group, size_t dim) const;
+  double zeroShare(const ZeroEdge& edge) const;
+  void preferConstantWindows();
+  bool skips(const ZeroEdge& edge, size_t group) const;
+  bool skipsZeros() const;
+  V anyNotFinite(V first, V last);
+  std::pair<V, V> withoutZeros(std::pair<V, V> range, size_t group, const Groups& groups);
 
   // contract_pack.cc
   void packN(const Groups& groups, V first, V last);
@@ -181,6 +192,8 @@ class ContractNest {
   Scalar sum_;
   bool staged_ = false;  // sums go through memory to a loop of the epilogue
   V block_first_, block_last_;  // of the outermost dimension of the sum
+  std::vector<ZeroEdge> edges_;
+  V none_skipped_;  // of the zeros at the edges
   int64_t m_pitch_ = 0;  // of a packed row, or of a tile where packed across
   BufferId n_scratch_ = 0, m_scratch_ = 0, tile_scratch_ = 0, bias_scratch_ = 0;
 };

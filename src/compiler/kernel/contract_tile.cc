@@ -91,6 +91,7 @@ ContractNest::Sums ContractNest::overK(Emitter& e, const Tile& tile, size_t at, 
   int lanes = tiling_.along_k && at + 1 == levels ? e.lanes() : 1;
   std::pair<V, V> range = rangeOf(k_groups_[at]);
   if (packed) range = {b_.index(0), stepsInBlock()};
+  if (skipsZeros()) range = withoutZeros(range, k_groups_[at], tile.groups);
   auto inner = [&](V i, const Guard& guard, const Sums& now) {
     Index here = space_.loop(i, count, lanes > 1);
     Groups inside_groups = with(groups, packed ? kNone : k_groups_[at], here);

@@ -23,6 +23,11 @@ Indices dotSide(size_t rank, const ir::Ints& batch, const ir::Ints& summed, cons
   return indices;
 }
 
+bool isZero(const ir::Op* op) {
+  return op && op->kind == ir::OpKind::constant_ && op->literal().isSplat() &&
+         std::ranges::all_of(op->literal().bytes(), [](std::byte b) { return b == std::byte{}; });
+}
+
 }  // namespace
 
 Contraction::Contraction(const ir::Module& module, const ir::Op& op) : m_(module), op_(op) {
@@ -102,6 +107,26 @@ Indices Contraction::rhs(IndexSpace& space, const Indices& out, const Indices& k
         reversed ? space.subtract(Index(extents_[s] - 1), k[s]) : k[s];
   }
   return indices;
+}
+
+std::vector<ZeroEdge> zeroEdges(const ir::Module& module, const ir::Op& op) {
+  std::vector<ZeroEdge> edges;
+  if (op.kind != ir::OpKind::convolution_) return edges;
+  const ir::Op* pad = module.def(op.operand(0));
+  if (!pad || pad->kind != ir::OpKind::pad_ || !isZero(module.def(pad->operand(1)))) return edges;
+  const Dims& padded = module.shape(pad->result()).dims;
+  const auto &input = op.ints(AttrKey::input_spatial_dimensions),
+             &output = op.ints(AttrKey::output_spatial_dimensions),
+             &strides = op.ints(AttrKey::window_strides), &gaps = op.ints(AttrKey::rhs_dilation);
+  for (size_t s = 0; s < input.size(); ++s) {
+    auto dim = static_cast<size_t>(input[s]);
+    int64_t low = std::max<int64_t>(0, pad->ints(AttrKey::edge_padding_low)[dim]);
+    int64_t high = std::max<int64_t>(0, pad->ints(AttrKey::edge_padding_high)[dim]);
+    if ((low == 0 && high == 0) || (!gaps.empty() && gaps[s] != 1)) continue;
+    edges.push_back({s, static_cast<size_t>(output[s]), strides.empty() ? 1 : strides[s], low,
+                     padded[dim] - high});
+  }
+  return edges;
 }
 
 }  // namespace tercel::kernel

@@ -9,7 +9,7 @@ using ir::OpKind;
 
 ContractNest::ContractNest(Lowering& low, const Op& op)
     : m_(low.module), low_(low), op_(op), b_(low_.builder), space_(b_), contraction_(m_, op),
-      sum_(computedScalar(m_.shape(op.result()).dtype)) {}
+      sum_(computedScalar(m_.shape(op.result()).dtype)), edges_(zeroEdges(m_, op)) {}
 
 bool ContractNest::suits() {
   const Shape& out = m_.shape(op_.result());
@@ -23,9 +23,11 @@ bool ContractNest::suits() {
     classes.push_back(true);
   }
   if (elementCount(domain_) == 0) return false;
-  plan_ = planLoops(low_, domain_, [&](Emitter& e, const Indices& i) { probeAll(e, i); }, classes);
-  if (!classify()) return false;
-  tiling_ = chooseTiling(sizes(), low_.machine);
+  if (!planTiles(classes)) return false;
+  if (!edges_.empty() && !skipsZeros()) {
+    edges_.clear();
+    planTiles(classes);
+  }
   if (tiling_.parts > 1) {
     if (!isFloat(sum_)) sum_ = Scalar::i32;
     k_ = k_ / extent(innerSum()) * steps(innerSum());
@@ -35,6 +37,13 @@ bool ContractNest::suits() {
   bool packed_once = rows < 4 && rows <= tiling_.rows;
   if (!contiguous && packed_once) return false;  // little to gain
   return k_ >= 2 || rows >= 2;
+}
+
+bool ContractNest::planTiles(const std::vector<bool>& classes) {
+  plan_ = planLoops(low_, domain_, [&](Emitter& e, const Indices& i) { probeAll(e, i); }, classes);
+  if (!classify()) return false;
+  tiling_ = chooseTiling(sizes(), low_.machine);
+  return true;
 }
 
 void ContractNest::probeAll(Emitter& e, const Indices& domain) {
@@ -62,6 +71,7 @@ void ContractNest::probeOperand(Emitter& e, size_t operand, const Indices& domai
 void ContractNest::findVarying(size_t operand) {
   KernelLowering scratch(m_, low_.cluster, low_.machine);
   IndexSpace space(scratch.builder);
+  varies_[operand].clear();
   LoopPlan apart = plan_;
   apart.groups.clear();
   std::vector<Index> variables;
@@ -95,6 +105,11 @@ bool ContractNest::classify() {
   for (const Accesses& all : accesses_)
     for (size_t access = all.first; access < all.last; ++access)
       if (plan_.strides[access].empty()) return false;
+  rows_ = columns_ = {};
+  k_groups_.clear();
+  task_groups_.clear();
+  task_extents_.clear();
+  k_ = 1;
   for (size_t g = 0; g < plan_.groups.size(); ++g) {
     bool summed = plan_.loops[plan_.groups[g][0]].dim >= rank_;
     if (summed) k_groups_.push_back(g);
@@ -112,6 +127,7 @@ bool ContractNest::classify() {
     bool better = rows_.group == kNone || extent(g) >= std::min<int64_t>(extent(rows_.group), 8);
     if (rows && better) rows_.group = g;
   }
+  preferConstantWindows();
   for (size_t g = 0; g < columns_.group; ++g)
     if (g != rows_.group) addOuter(g);
   columns_.extent = extent(columns_.group);
@@ -275,8 +291,10 @@ std::pair<ContractNest::Groups, V> ContractNest::onLine(const Axis& axis, const 
                                                         V number, int64_t per_line) {
   if (axis.lines() == 1) return {groups, number};
   Index at = space_.loop(number, axis.lines() * per_line);
-  return {with(groups, axis.outer, axis.outer_extents, space_.quotient(at, per_line)),
-          space_.emitScalar(space_.remainder(at, per_line))};
+  int64_t inner = axis.lines_inner ? axis.lines() : per_line;
+  Index line = space_.quotient(at, inner), place = space_.remainder(at, inner);
+  if (axis.lines_inner) std::swap(line, place);
+  return {with(groups, axis.outer, axis.outer_extents, line), space_.emitScalar(place)};
 }
 
 void ContractNest::emitTask(V task) {
@@ -308,6 +326,8 @@ void ContractNest::emitShare(const Groups& groups, const Share& share, Part part
   if (t.in_tiles && part != Part::sums) clearRoom(share.panel, share.panel_end);
   if (t.pack_n && part != Part::sums) packN(groups, share.panel, share.panel_end);
   if (isBiased() && part != Part::sums) addUpBias(share.panel, share.panel_end);
+  if (skipsZeros() && part != Part::sums)
+    none_skipped_ = anyNotFinite(share.panel, share.panel_end);
   b_.forLoop(share.tile, share.tile_end, t.together,
              [&](V tile) { emitTiles(groups, tile, share, part); });
 }

@@ -2,6 +2,7 @@
 #include <unordered_map>
 
 #include "compiler/kernel/cluster.h"
+#include "compiler/kernel/contraction.h"
 
 namespace tercel::kernel {
 namespace {
@@ -39,6 +40,11 @@ class KeyWriter {
     }
     if (o.kind == ir::OpKind::gather_ && isKnownStart(m_, o.operand(1)))
       attribute(m_.def(o.operand(1))->literal());
+    for (const ZeroEdge& edge : zeroEdges(m_, o)) {
+      number(static_cast<int64_t>(edge.sum));
+      number(edge.low);
+      number(edge.high);
+    }
     for (ir::RegionId r : o.regions) region(r);
     for (ir::Value v : o.results) {
       define(v);
