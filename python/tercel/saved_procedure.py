@@ -9,7 +9,7 @@ from tercel import abi, trees
 
 # Bytes of an array that is copied to a place of known address sooner than NumPy tells its own or
 # makes one there.
-_SMALL = 1 << 14
+_SMALL = 1 << 15
 # And of one whose memory is kept for the next result.
 _MOST_RECYCLED = 1 << 28
 

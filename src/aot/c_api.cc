@@ -111,7 +111,7 @@ int tercel_artifact_set_tree(tercel_artifact* artifact, const char* tree) {
 
 int tercel_artifact_add_global(tercel_artifact* artifact, const tercel_global_spec* spec) {
   return guarded([&]() -> Status {
-    const tercel_global_spec own = ownCopy(spec);
+    TERCEL_ASSIGN(const tercel_global_spec own, ownCopy(spec));
     program::Global global;
     global.name = textOf(own.name);
     global.is_mutable = own.is_mutable != 0;
@@ -124,7 +124,7 @@ int tercel_artifact_add_global(tercel_artifact* artifact, const tercel_global_sp
 
 int tercel_artifact_add_procedure(tercel_artifact* artifact, const tercel_procedure_spec* spec) {
   return guarded([&]() -> Status {
-    const tercel_procedure_spec own = ownCopy(spec);
+    TERCEL_ASSIGN(const tercel_procedure_spec own, ownCopy(spec));
     TERCEL_ASSIGN(program::Procedure procedure, procedureOf(own));
     const bool is_named = own.arguments || own.results;
     return artifact->builder.addProcedure(std::move(procedure), is_named);
@@ -167,7 +167,7 @@ int tercel_artifact_save(const tercel_artifact* artifact, const char* path) {
 int tercel_artifact_save_library(const tercel_artifact* artifact, const char* directory,
                                  const tercel_library_options* options) {
   return guarded([&]() -> Status {
-    const tercel_library_options own = ownCopy(options);
+    TERCEL_ASSIGN(const tercel_library_options own, ownCopy(options));
     TERCEL_ASSIGN(program::Artifact finished, artifact->builder.finish());
     aot::LibraryOptions to;
     to.side_file = own.side_file != 0;

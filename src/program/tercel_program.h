@@ -137,7 +137,7 @@ typedef struct tercel_instance_options {
   /* arena_bytes of the program at least, aligned to TERCEL_ALIGNMENT; stays the caller's. */
   void* arena;
   size_t arena_bytes;
-  /* In place of malloc for the instance's own memory; aligned to `alignment`. */
+  /* In place of malloc for the instance's own memory, both or neither; aligned to `alignment`. */
   void* (*allocate)(void* user_data, size_t bytes, size_t alignment);
   void (*release)(void* user_data, void* memory);
   void* allocator_data;

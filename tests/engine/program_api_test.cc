@@ -167,6 +167,38 @@ TEST(ProgramApi, AnOlderCallersStructsAreShorter) {
   EXPECT_EQ(info.num_procedures, 99u);
 }
 
+TEST(ProgramApi, StructsWithoutTheirSizeAreErrors) {
+  const Bytes bytes = serializeArtifact(makeArtifact());
+  Loaded loaded(bytes);
+  tercel_program* program = nullptr;
+  tercel_instance* instance = nullptr;
+  tercel_program_info about = {};
+  EXPECT_EQ(tercel_program_describe(loaded.program, &about), TERCEL_INVALID_ARGUMENT);
+  EXPECT_STREQ(tercel_error_message(), "struct_size is 0, not the size of the struct");
+  tercel_value_info value = {};
+  EXPECT_EQ(tercel_program_global(loaded.program, 0, &value), TERCEL_INVALID_ARGUMENT);
+  tercel_load_options load = {};
+  EXPECT_EQ(tercel_program_load(bytes.data(), bytes.size(), &load, &program),
+            TERCEL_INVALID_ARGUMENT);
+  EXPECT_EQ(tercel_program_open("/no/such/file", &load, &program), TERCEL_NOT_FOUND);
+  tercel_instance_options options = {};
+  options.num_threads = 2;
+  EXPECT_EQ(tercel_instance_create(loaded.program, &options, &instance), TERCEL_INVALID_ARGUMENT);
+}
+
+TEST(ProgramApi, AnAllocatorIsTwoFunctions) {
+  Loaded loaded(serializeArtifact(makeArtifact()));
+  tercel_instance* instance = nullptr;
+  tercel_instance_options options = {};
+  options.struct_size = sizeof(options);
+  options.allocate = [](void*, size_t, size_t) -> void* { return nullptr; };
+  EXPECT_EQ(tercel_instance_create(loaded.program, &options, &instance), TERCEL_INVALID_ARGUMENT);
+  options.allocate = nullptr;
+  options.release = [](void*, void*) {};
+  EXPECT_EQ(tercel_instance_create(loaded.program, &options, &instance), TERCEL_INVALID_ARGUMENT);
+  EXPECT_EQ(instance, nullptr);
+}
+
 TEST(ProgramApi, CustomCallsFail) {
   Bytes bytes = callProgram();
   float a[6] = {}, r[6] = {};

@@ -36,11 +36,21 @@ int guarded(F&& f) noexcept {
   }
 }
 
+// A struct whose size its caller forgot to set would have no fields.
+template <class Struct>
+Status checkSize(const Struct& given) {
+  constexpr size_t kWithOneField = 2 * sizeof(size_t);
+  if (given.struct_size >= kWithOneField) return Status();
+  return invalidArgument("struct_size is ", given.struct_size, ", not the size of the struct");
+}
+
 // The caller's options, of which an older caller has only the first fields.
 template <class Options>
-Options ownCopy(const Options* options) {
+Result<Options> ownCopy(const Options* options) {
   Options copy = {};
-  if (options) std::memcpy(&copy, options, std::min(options->struct_size, sizeof(copy)));
+  if (!options) return copy;
+  TERCEL_TRY(checkSize(*options));
+  std::memcpy(&copy, options, std::min(options->struct_size, sizeof(copy)));
   return copy;
 }
 

@@ -44,6 +44,7 @@ static_assert(sizeof(tercel_buffer) == sizeof(engine::Buffer));
 template <class Info>
 Status fill(Info* to, Info from) {
   if (!to) return tercel::invalidArgument("no place for the answer");
+  TERCEL_TRY(engine::checkSize(*to));
   from.struct_size = to->struct_size;
   std::memcpy(to, &from, std::min(to->struct_size, sizeof(from)));
   return Status();
@@ -125,7 +126,7 @@ engine::InstanceOptions optionsOf(tercel_instance& instance) {
   if (given.parallel_for) options.parallel = {&instance, runOnHost};
   options.arena = given.arena;
   options.arena_bytes = given.arena_bytes;
-  if (given.allocate && given.release) {
+  if (given.allocate) {
     options.allocator.allocate = [given](size_t bytes, size_t alignment) {
       return given.allocate(given.allocator_data, bytes, alignment);
     };
@@ -138,7 +139,7 @@ engine::InstanceOptions optionsOf(tercel_instance& instance) {
 }
 
 Status load(program::HeldBytes file, const tercel_load_options* options, tercel_program** out) {
-  const tercel_load_options own = ownCopy(options);
+  TERCEL_ASSIGN(const tercel_load_options own, ownCopy(options));
   auto made = std::make_unique<tercel_program>();
   TERCEL_ASSIGN(made->loaded,
                 engine::LoadedArtifact::load(std::move(file),
@@ -188,7 +189,8 @@ int tercel_program_load(const void* bytes, size_t size, const tercel_load_option
     *program = nullptr;
     if (!bytes) return tercel::invalidArgument("no program file");
     const auto* first = static_cast<const std::byte*>(bytes);
-    if (ownCopy(options).borrow_bytes) {
+    TERCEL_ASSIGN(const tercel_load_options own, ownCopy(options));
+    if (own.borrow_bytes) {
       if (reinterpret_cast<uintptr_t>(bytes) % program::kDataAlignment != 0) {
         return tercel::invalidArgument("bytes that are borrowed must be aligned to ",
                                        program::kDataAlignment);
@@ -294,7 +296,10 @@ int tercel_instance_create(tercel_program* program, const tercel_instance_option
     *instance = nullptr;
     if (!program) return tercel::invalidArgument("no program");
     auto made = std::make_unique<tercel_instance>();
-    made->options = ownCopy(options);
+    TERCEL_ASSIGN(made->options, ownCopy(options));
+    if (!made->options.allocate != !made->options.release) {
+      return tercel::invalidArgument("allocate and release are given both or not at all");
+    }
     TERCEL_ASSIGN(made->instance, engine::Instance::create(program->loaded, optionsOf(*made)));
     *instance = made.release();
     return Status();
