@@ -159,6 +159,9 @@ TEST(KeySort, FirstElements) {
       {{DType::f64, DType::s32}, "-f64", 1, 64, 1},
       {{DType::u8, DType::s16}, "u8", 1, 500, 2},
       {{DType::s32, DType::u8, DType::s64}, "s32,u8", 2, 90, 1},
+      {{DType::bf16, DType::s32}, "-bf16!", 5, 60, 1},
+      {{DType::u32, DType::s32}, "-u32", 3, 2000, 1},
+      {{DType::f32, DType::s64}, "f32", 2, 4000, 2},
   };
   for (const Case& c : cases) {
     current_keys = *parseSortKeys(c.keys);

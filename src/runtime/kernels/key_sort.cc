@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "runtime/kernels/kept_memory.h"
+#include "runtime/kernels/key_ranks.h"
 
 namespace tercel::kernels {
 namespace {
@@ -67,6 +68,17 @@ template <class U>
 U orderedKey(U bits, SortKey key) {
   if (isFloat(key.dtype)) return orderedFloat(bits, exponentBits(key.dtype), key.total);
   return isSigned(key.dtype) ? static_cast<U>(bits ^ (U{1} << (8 * sizeof(U) - 1))) : bits;
+}
+
+KeyForm formOf(const SortKey& key) {
+  const int bytes = static_cast<int>(byteSize(key.dtype)), exponent = exponentBits(key.dtype);
+  const bool is_float = isFloat(key.dtype);
+  return {.bytes = bytes,
+          .is_float = is_float,
+          .is_signed = isSigned(key.dtype),
+          .is_descending = key.descending,
+          .is_canonical = is_float && !key.total,
+          .infinity = infinityOf<uint32_t>(exponent)};
 }
 
 // A row of keys, read where they lie.
@@ -202,14 +214,18 @@ class RowSorter {
     for (int64_t bytes : sort.element_bytes) widest = std::max(widest, static_cast<size_t>(bytes));
     selects_ = keys.size() == 1 && sort.kept > 0 && sort.kept <= sort.length / kSelect;
     size_t items = selects_ ? kept : 2 * static_cast<size_t>(sort.length);
+    ranks_ = keys.size() == 1 && byteSize(keys[0].dtype) <= 4 &&
+             sort.length <= keyRanks().longest_selected;
     ok_ = items_.tryTake(static_cast<int64_t>(items)) &&
-          row_.tryTake(static_cast<int64_t>(kept * widest));
+          row_.tryTake(static_cast<int64_t>(kept * widest)) &&
+          (!ranks_ || (ranked_keys_.tryTake(sort.length + kKeySlack) &&
+                       ranked_.tryTake(std::max(keyRanks().longest, keyRanks().most))));
   }
   bool ok() const { return ok_; }
 
   void run(int64_t row) {
     int64_t first = row / sort_.inner * sort_.length * sort_.inner + row % sort_.inner;
-    const Item* order = selects_ ? select(first) : sortKeys(first);
+    const Item* order = rank(first) ? items_.get() : selects_ ? select(first) : sortKeys(first);
     for (size_t i = 0; i < sort_.element_bytes.size(); ++i) {
       switch (sort_.element_bytes[i]) {
         case 1:
@@ -238,6 +254,17 @@ class RowSorter {
 
   std::byte* operand(size_t i, int64_t first) const {
     return static_cast<std::byte*>(sort_.operands[i]) + first * sort_.element_bytes[i];
+  }
+
+  bool rank(int64_t first) {
+    if (!ranks_) return false;
+    const int64_t stride = sort_.inner * sort_.element_bytes[0];
+    uint32_t* places = ranked_.get();
+    if (!keyRanks().order(form_, operand(0, first), stride, sort_.length, sort_.kept,
+                          ranked_keys_.get(), places))
+      return false;
+    for (int64_t k = 0; k < sort_.kept; ++k) items_.get()[k] = Item::at(places[k]);
+    return true;
   }
 
   // The least significant key first: each stable sort keeps the order that those before it made.
@@ -297,7 +324,10 @@ class RowSorter {
 
   const Sort& sort_;
   std::span<const SortKey> keys_;
-  bool selects_, ok_;
+  const KeyForm form_ = formOf(keys_[0]);
+  bool selects_, ranks_, ok_;
+  KeptMemory<int32_t> ranked_keys_;
+  KeptMemory<uint32_t> ranked_;
   KeptMemory<Item> items_;
   KeptMemory<std::byte> row_;
 };
