@@ -119,3 +119,11 @@ def test_scatters_of_windows_without_elements(agree, rng):
     into = jax.lax.ScatterDimensionNumbers((1,), (0,), (0,))
     agree(lambda x, i: jax.lax.scatter_add(x, i, jnp.zeros((2, 0)), into), floats(rng, 4, 5),
           np.array([[1], [2]]))
+
+
+@pytest.mark.parametrize("dtype", ["uint8", "bool", "float32", "complex64"])
+@pytest.mark.parametrize("length", [24, 33, 64])
+def test_permutations_of_rows(agree, rng, dtype, length):
+    places = rng.permutation(length)
+    x = rng.integers(0, 100, (203, length)).astype(dtype)
+    agree(lambda a: (a[:, places], a[:, places][::-1], a[:, places[3:]].astype("float32")), x)

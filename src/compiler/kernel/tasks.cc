@@ -111,9 +111,18 @@ class ElementLoops {
     step_ = lanes_;
   }
 
+  // Where constants say which lane goes where, whole vectors are written out, too.
+  int64_t longestRow() const {
+    const ir::Module& m = low_.module;
+    const bool is_known = std::ranges::any_of(low_.cluster.ops, [&](ir::OpId id) {
+      return m.op(id).kind == ir::OpKind::gather_ && isKnownStart(m, m.op(id).operand(1));
+    });
+    return is_known ? 4 * lanes_ : lanes_ / 2;
+  }
+
   bool chooseShortRows(int64_t length) {
     constexpr int64_t kMostOps = 40;  // written out: so many ops, in all vectors
-    if (loops_ < 2 || low_.cluster.nest != Nest::loop || 2 * length > lanes_) return false;
+    if (loops_ < 2 || low_.cluster.nest != Nest::loop || length > longestRow()) return false;
     ShortRows rows{.length = length, .vectors = length / std::gcd(length, int64_t{lanes_})};
     rows.rows = rows.vectors * lanes_ / length;
     int64_t ops = static_cast<int64_t>(low_.cluster.ops.size());
