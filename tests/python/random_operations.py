@@ -339,7 +339,8 @@ def sets(d):
 def segments(d):
     x = d.pick("fi", rank=1)
     index = fit(d.pick("i"), x.shape[:1]) % 9
-    return tame(d, d.choice([jax.ops.segment_sum, jax.ops.segment_prod])(
+    functions = [jax.ops.segment_sum] + ([] if d.smooth else [jax.ops.segment_prod])
+    return tame(d, d.choice(functions)(
         tame(d, x), index.astype(jnp.int32), num_segments=d.integer(1, 8)))
 
 
