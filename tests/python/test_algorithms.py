@@ -53,7 +53,7 @@ def test_cholesky_of_what_has_no_root(tercel):
 @pytest.mark.parametrize("form", ["NO_TRANSPOSE", "TRANSPOSE", "ADJOINT"])
 @pytest.mark.parametrize("unit", [True, False])
 def test_triangular_solve(tercel, rng, x64, dtype, left, lower, form, unit):
-    for batch, n, m in (((), 1, 1), ((2,), 9, 5), ((), 70, 3), ((3,), 130, 41), ((2, 1), 4, 0)):
+    for batch, n, m in (((), 1, 1), ((3,), 4, 2), ((2,), 9, 5), ((), 70, 3), ((3,), 130, 41), ((2, 1), 4, 0)):
         a = numbers(rng, batch + (n, n), dtype) / n + 2 * np.eye(n, dtype=dtype)
         b = numbers(rng, batch + ((n, m) if left else (m, n)), dtype)
         text = function(

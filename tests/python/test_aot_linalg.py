@@ -257,3 +257,12 @@ def test_batches_of_small_matrices(rng, x64, dtype, n):
         near(vectors * values[:, None] @ adjoint(vectors), positive, dtype, 8 * n * n)
         near(s, np.linalg.svd(a)[1], s.dtype, n)
         near(u * s[:, None] @ vh, a, dtype, n * n)
+
+
+def test_small_matrices_need_no_linear_algebra(tmp_path):
+    """What is written out as arithmetic takes no function along."""
+    def size(n):
+        a, b = np.eye(n, dtype=np.float32), np.ones(n, np.float32)
+        aot.compile(jnp.linalg.solve, a, b, name="solve").save_library(tmp_path / str(n))
+        return (tmp_path / str(n) / "solve.so").stat().st_size
+    assert size(3) < size(5) - 30_000

@@ -4,6 +4,7 @@
 #include <numeric>
 
 #include "compiler/ir/region_builder.h"
+#include "compiler/passes/small_linalg.h"
 
 namespace tercel::passes {
 namespace {
@@ -34,12 +35,7 @@ class Matrices {
     return b_.convert(b_.reshape(v, shape.dims), shape.dtype);
   }
   Value turned(Value v) { return b_.transpose(v, {0, 2, 1}); }
-  Value conjugated(Value v) {
-    if (!isComplex(dtype_)) return v;
-    Value im = b_.unary(OpKind::negate_, b_.unary(OpKind::imag_, v));
-    return b_.binary(OpKind::complex_, b_.unary(OpKind::real_, v), im);
-  }
-  Value adjoint(Value v) { return conjugated(turned(v)); }
+  Value adjoint(Value v) { return conjugated(b_, turned(v)); }
   Value lowerTriangle(Value v, std::string_view row_against_column = "GE") {
     const Dims dims = b_.shape(v).dims;
     Value rows = b_.iota({DType::s32, dims}, 1), columns = b_.iota({DType::s32, dims}, 2);
@@ -49,6 +45,8 @@ class Matrices {
   // X with lower X = rhs; what lies above the diagonal is not read.
   Value solve(Value lower, Value rhs, bool unit) {
     const int64_t n = rows(lower);
+    if (isSmallTriangle(b_.shape(lower)))
+      return smallSolution(b_, entriesOf(b_, lower), rhs, 1, {.lower = true, .unit = unit});
     if (n <= kBlock) return solveByRows(lower, rhs, unit);
     const int64_t blocks = (n + kBlock - 1) / kBlock;
     lower = extended(lower, blocks * kBlock);
@@ -59,6 +57,8 @@ class Matrices {
 
   Value cholesky(Value a) {
     const int64_t n = rows(a);
+    if (isSmallCholesky(b_.shape(a)))
+      return lowerTriangle(matricesOf(b_, smallCholesky(b_, entriesOf(b_, a)).factor));
     if (n <= kBlock) return choleskyByColumns(a);
     const int64_t half = (n / 2 + kBlock - 1) / kBlock * kBlock;
     Value first = cholesky(part(a, 0, half, 0, half));
@@ -194,7 +194,7 @@ Value expandTriangularSolve(Builder& b, const Op& op) {
   const bool left = op.boolean(AttrKey::left_side);
   const std::string& form = op.symbol(AttrKey::transpose_a);
   bool lower = op.boolean(AttrKey::lower);
-  if (form == "ADJOINT") a = m.conjugated(a);
+  if (form == "ADJOINT") a = conjugated(b, a);
   if ((form != "NO_TRANSPOSE") == left) {
     a = m.turned(a);
     lower = !lower;
