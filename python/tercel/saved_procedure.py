@@ -22,8 +22,7 @@ class Procedure:
         self._name = f"{handle.program.name}.{signatures[0].name}"
         self._signatures = signatures
         self._parameters = [name for name, _ in signatures[0].parameters]
-        self._readers = [trees.Reader(tree, self._name, name)
-                         for name, tree in signatures[0].parameters]
+        self._read = trees.Reader({"fields": signatures[0].parameters}, self._name)
         self._shapes = [value.shape for value in signatures[0].arguments]
         self._calls = {}
 
@@ -35,8 +34,7 @@ class Procedure:
             args = self._bind(args, kwargs)
         signature = self._signatures[0]
         leaves = [None] * len(signature.arguments)
-        for read, value in zip(self._readers, args):
-            read(value, leaves)
+        self._read(args, leaves)
         leaves = [leaf if type(leaf) is np.ndarray and leaf.dtype is value.dtype
                   else as_array(leaf, value, self._name)
                   for leaf, value in zip(leaves, signature.arguments)]
@@ -58,7 +56,7 @@ class Procedure:
         missing = [name for name in names if name not in given]
         if missing:
             raise TypeError(f"{self._name}: missing a required argument: {missing[0]!r}")
-        return [given[name] for name in names]
+        return tuple(given[name] for name in names)
 
     def _dispatch(self, leaves):
         for signature in self._signatures:

@@ -102,7 +102,7 @@ def _children(tree):
             return range(len(children)), children, _sequence_parts(sequence, len(children))
     kind = "dict" if "dict" in tree else "fields"
     keys, children = zip(*tree[kind]) if tree[kind] else ((), ())
-    return keys, children, _mapping_parts(kind, keys)
+    return keys, children, (_mapping_parts if kind == "dict" else _field_parts)(keys)
 
 
 def _sequence_parts(sequence, length):
@@ -113,7 +113,7 @@ def _sequence_parts(sequence, length):
     return parts
 
 
-def _mapping_parts(kind, keys):
+def _mapping_parts(keys):
     known, length = set(keys), len(keys)
     take = operator.itemgetter(*keys) if length > 1 else lambda value: [value[key] for key in keys]
 
@@ -125,16 +125,23 @@ def _mapping_parts(kind, keys):
                     return take(value)
                 except KeyError:
                     pass
-        elif isinstance(value, collections.abc.Mapping):
-            if value.keys() == known:
-                return take(value)
-        elif kind == "fields":
-            if isinstance(value, tuple) and len(value) == len(keys):
+        elif isinstance(value, collections.abc.Mapping) and value.keys() == known:
+            return take(value)
+        raise _Mismatch(value, f"a dict of {', '.join(map(str, keys))}")
+    return parts
+
+
+def _field_parts(keys):
+    def parts(value):
+        if isinstance(value, tuple):
+            if len(value) == len(keys):
                 return value
-            if all(isinstance(key, str) and hasattr(value, key) for key in keys):
-                return [getattr(value, key) for key in keys]
-        raise _Mismatch(value, f"a {'dict' if kind == 'dict' else 'tree'} of "
-                               f"{', '.join(map(str, keys))}")
+        elif isinstance(value, collections.abc.Mapping):
+            if value.keys() == set(keys):
+                return [value[key] for key in keys]
+        elif all(isinstance(key, str) and hasattr(value, key) for key in keys):
+            return [getattr(value, key) for key in keys]
+        raise _Mismatch(value, f"a tree of {', '.join(map(str, keys))}")
     return parts
 
 
