@@ -56,6 +56,13 @@ def test_lu_of_odd_numbers(agree):
     assert np.isnan(agree(jnp.linalg.det, a)).all()
 
 
+def test_a_row_that_is_a_multiple_of_the_other_leaves_zero(tercel, rng):
+    first = rng.integers(-5, 6, (500, 1, 2)).astype(np.float32)
+    a = np.concatenate([first, first * rng.integers(-3, 4, (500, 1, 1))], 1).astype(np.float32)
+    lu, _, _ = linalg.lu(jax.device_put(a, tercel))
+    np.testing.assert_array_equal(np.asarray(lu)[:, 1, 1], 0)
+
+
 @pytest.mark.parametrize("dtype, shape", [
     ("float32", (1, 1)), ("float64", (6, 6)), ("complex64", (2, 3, 3, 3)),
     ("complex128", (3, 5, 5)), ("float32", (3, 2, 2))])

@@ -40,6 +40,13 @@ class Arithmetic {
   Value lessProduct(Value from, Value x, Value y) {
     return b_.binary(OpKind::subtract_, from, multiply(x, y));
   }
+  // Of rows that are multiples of each other zeros are left, mostly: so they are found singular.
+  Value lessRoundedProduct(Value from, Value x, Value y) {
+    Value product = multiply(x, y);
+    const ir::Type types[] = {b_.module().type(product)};
+    const ir::OpId barrier = b_.append(OpKind::optimization_barrier_, {product}, types);
+    return b_.binary(OpKind::subtract_, from, b_.module().op(barrier).result());
+  }
   Value real(Value x) { return isComplex(b_.shape(x).dtype) ? b_.unary(OpKind::real_, x) : x; }
   // |re| + |im|
   Value size(Value x) {
@@ -127,7 +134,7 @@ SmallLu smallLu(Builder& b, Entries a) {
     for (int64_t i = k + 1; i < a.rows(); ++i) {
       a(i, k) = f.divide(a(i, k), divisor);
       for (int64_t j = k + 1; j < a.columns(); ++j)
-        a(i, j) = f.lessProduct(a(i, j), a(i, k), a(k, j));
+        a(i, j) = f.lessRoundedProduct(a(i, j), a(i, k), a(k, j));
     }
   }
   Value info = firstOf(f, zeros);
