@@ -288,13 +288,19 @@ def dynamic_updates(d):
 
 # By index.
 
+def below(d, most, shape):
+    """Integers from 0 to `most`, of a type that has it."""
+    x = fit(d.pick("i"), shape)
+    return (x if most < 127 else x.astype(jnp.int32)) % most
+
+
 def places(d, x):
     """An index of x: arrays, slices and new dimensions."""
     index, shape = [], [d.integer(1, 5)] * d.integer(1, 2)
     for n in x.shape[:d.integer(1, x.ndim)]:
         index.append(d.choice([slice(None), slice(None, None, -1),
-                               fit(d.pick("i"), shape) % (2 * n + 1) - n // 2,
-                               fit(d.pick("i"), shape) % (2 * n + 1) - n // 2]))
+                               below(d, 2 * n + 1, shape) - n // 2,
+                               below(d, 2 * n + 1, shape) - n // 2]))
     return tuple(index)
 
 
@@ -314,7 +320,7 @@ def takes_along(d):
     axis = d.integer(0, x.ndim - 1)
     shape = list(x.shape)
     shape[axis] = d.integer(1, 9)
-    return jnp.take_along_axis(x, fit(d.pick("i"), shape) % x.shape[axis], axis)
+    return jnp.take_along_axis(x, below(d, x.shape[axis], shape), axis)
 
 
 @rounded
