@@ -57,7 +57,7 @@ def test_lu_of_odd_numbers(agree):
 
 
 def test_a_row_that_is_a_multiple_of_the_other_leaves_zero(tercel, rng):
-    first = rng.integers(-5, 6, (500, 1, 2)).astype(np.float32)
+    first = rng.integers(1, 6, (500, 1, 2)).astype(np.float32)
     a = np.concatenate([first, first * rng.integers(-3, 4, (500, 1, 1))], 1).astype(np.float32)
     lu, _, _ = linalg.lu(jax.device_put(a, tercel))
     np.testing.assert_array_equal(np.asarray(lu)[:, 1, 1], 0)
