@@ -234,9 +234,10 @@ void emitElementLoops(Lowering& low, const Dims& domain, const Evaluate& evaluat
   loops.emplace_back(low, Piece{Indices(domain.size()), domain}, true, evaluate);
   if (!loops[0].goesOverRows()) {
     std::vector<Piece> pieces = cutDomain(low, domain, evaluate);
-    if (pieces.size() > 1) loops.clear();
-    if (pieces.size() > 1)
+    if (pieces.size() > 1) {
+      loops.clear();
       for (Piece& piece : pieces) loops.emplace_back(low, std::move(piece), false, evaluate);
+    }
   }
   if (loops.size() == 1)
     return low.forTasks(loops[0].tasks(), [&](V task) { loops[0].emitTask(task); });
