@@ -385,3 +385,46 @@ def test_turns_that_need_nothing_of_each_other(agree, rng):
     # And those that do.
     agree(lambda v: lax.fori_loop(1, 3000, lambda i, a: a.at[i].set(0.5 * a[i - 1] + v[i]), v), y)
     agree(lambda v: lax.fori_loop(0, 2999, lambda i, a: a.at[i].set(a[i + 1] + v[i]), v), y)
+
+
+ELEMENTWISE_STEPS = {
+    "float32": lambda i, z, c: jnp.where(z * z < 4, z * z * 0.5 + c, z - i.astype(z.dtype) * 0.01),
+    "float64": lambda i, z, c: jnp.sin(z) + c / (1 + z * z),
+    "bfloat16": lambda i, z, c: jnp.maximum(z * jnp.bfloat16(0.75), c),
+    "int8": lambda i, z, c: z * 5 + c + i.astype(z.dtype),
+    "uint32": lambda i, z, c: (z ^ (z << 13)) + c // (z | 1),
+    "complex64": lambda i, z, c: jnp.where(abs(z) < 2, z * (0.5 - 0.6j) + c, z),
+    "bool": lambda i, z, c: z ^ (c | (i % 3 == 0)),
+}
+
+
+@pytest.mark.parametrize("shape", [(1009,), (33, 65), (7, 150, 3), (2, 4096), (5, 1, 640)])
+@pytest.mark.parametrize("dtype", ELEMENTWISE_STEPS)
+def test_elements_that_go_their_own_way(agree, x64, rng, shape, dtype):
+    """Such loops keep a few elements at a time in registers, whatever the arrays' dimensions."""
+    x, c = ((floats(rng, *shape) * 0.7).astype(jnp.dtype(dtype)) for _ in range(2))
+    if dtype == "complex64":
+        x, c = x * (1 + 0.5j), c * (0.3 - 0.6j)
+    step = ELEMENTWISE_STEPS[dtype]
+
+    def run(x, c):
+        def body(i, state):
+            z, old, count = state
+            moved = abs(z - old) > 0.05 if jnp.issubdtype(z.dtype, jnp.inexact) else z != old
+            return step(i, z, c), z, count + moved
+        zeros = jnp.zeros(shape, jnp.int32)
+        z, _, count = lax.fori_loop(0, 60, body, (x, jnp.zeros_like(x), zeros))
+        return z, count
+
+    agree(run, x, c, scale=50)
+
+
+def test_particles_on_their_ways(agree, rng):
+    def speed(p):
+        x, y, z = p
+        return jnp.stack([10 * (y - x), x * (28 - z) - y, x * y - 8 / 3 * z])
+
+    def turn(i, p):
+        return p + 0.002 * speed(p + 0.001 * speed(p))
+
+    agree(jax.vmap(lambda p: lax.fori_loop(0, 40, turn, p)), floats(rng, 1000, 3), scale=1000)

@@ -93,7 +93,8 @@ def test_what_is_not_positive_definite(agree):
     found = agree(lambda a: jnp.linalg.cholesky(a), a)
     assert np.isnan(found[:, *np.tril_indices(4)]).all()
     a[:, 3, 3] = np.nan
-    assert np.isnan(np.asarray(jax.jit(jnp.linalg.cholesky)(a))[:, *np.tril_indices(4)]).all()
+    # Reference LAPACK and our code give up the whole matrix, OpenBLAS goes on.
+    assert np.isnan(np.asarray(jax.jit(jnp.linalg.cholesky)(a))[:, 3, 3]).all()
 
 
 @pytest.mark.parametrize("dtype, left, n, m, batch", [

@@ -5,6 +5,7 @@
 #include "compiler/ir/rename.h"
 #include "compiler/kernel/nest.h"
 #include "compiler/plan/captures.h"
+#include "compiler/plan/flat_loop.h"
 #include "compiler/plan/region.h"
 #include "compiler/plan/slice_maker.h"
 
@@ -109,6 +110,7 @@ class SlicedLoop {
 
 class LoopSlicer {
   static constexpr size_t kMostOps = 300;  // of a loop's body
+  static constexpr double kWorthThreads = 100e3, kWorthRegisters = 5e3;  // ns
 
  public:
   explicit LoopSlicer(ir::Module& m) : m_(m), body_(m.region(m.main().body)) {}
@@ -131,23 +133,70 @@ class LoopSlicer {
   // The ops instead of it, if any.
   std::vector<OpId> slice(const Op& loop) {
     if (m_.region(loop.regions[1]).ops.size() > kMostOps) return {};
-    const auto cuts = cutsOf(loop);
+    if (auto ops = sliceInRegisters(loop); !ops.empty()) return ops;
+    const auto cuts = cutsOf(loop, loop);
     if (!cuts) return {};
     for (int64_t size : sizes(loop, *cuts)) {
       const RegionId fresh = m_.addRegion();
       Builder before(m_, fresh, loop.loc);
       const OpId made = SlicedLoop(before, loop, *cuts, size).make();
-      if (!isWorthIt(made)) continue;
-      replace(loop, m_.op(made), *cuts);
+      if (!isWorthIt(made, kWorthThreads)) continue;
+      replace(before, loop, m_.op(made), *cuts);
       return m_.region(fresh).ops;
     }
     return {};
   }
 
-  std::optional<LoopCuts> cutsOf(const Op& loop) const {
+  // So few elements at a time that all turns of the loop keep them in registers.
+  std::vector<OpId> sliceInRegisters(const Op& loop) {
+    const int64_t size = sizeInRegisters(loop);
+    if (size == 0) return {};
+    const RegionId fresh = m_.addRegion();
+    Builder before(m_, fresh, loop.loc);
+    const auto flat = flatLoop(before, loop, size);
+    const auto cuts = flat ? cutsOf(m_.op(*flat), loop) : std::nullopt;
+    if (!cuts) return {};
+    const OpId made = SlicedLoop(before, m_.op(*flat), *cuts, size).make();
+    if (!isWorthIt(made, kWorthRegisters)) return {};
+    replace(before, loop, m_.op(made), *cuts);
+    return m_.region(fresh).ops;
+  }
+
+  // Whole vectors; 0 where one slice has all elements.
+  int64_t sizeInRegisters(const Op& loop) const {
+    constexpr int64_t kVectorBytes = 64, kRegisters = 24, kMostVectors = 4,
+                      kMostPadded = 64 << 20;
+    int64_t arrays = 0, widest = 1, elements = 0;
+    auto count = [&](Value v) {
+      if (m_.type(v).is_token || m_.shape(v).rank() == 0) return;
+      ++arrays;
+      widest = std::max<int64_t>(widest, byteSize(m_.shape(v).dtype));
+      elements = std::max(elements, m_.shape(v).elements());
+    };
+    for (Value v : loop.operands) count(v);
+    for (Value v : captures(m_, loop)) count(v);
+    if (arrays == 0) return 0;
+    const int64_t lanes = kVectorBytes / widest;
+    int64_t best = 0;
+    double least = 0;
+    for (int64_t n = std::clamp<int64_t>(kRegisters / arrays, 1, kMostVectors); n > 0; --n) {
+      const int64_t size = n * lanes, padded = (elements + size - 1) / size * size;
+      if (padded != elements && elements * widest > kMostPadded) continue;
+      // Vectors side by side hide how long each takes; padding is a copy of its own.
+      const double cost = static_cast<double>(padded) * (1 + 0.5 / static_cast<double>(n)) *
+                          (padded == elements ? 1 : 1.05);
+      if (best > 0 && cost >= least) continue;
+      best = size;
+      least = cost;
+    }
+    return elements > best ? best : 0;  // none, or one for all
+  }
+
+  // `whole` is the loop that others read the results of.
+  std::optional<LoopCuts> cutsOf(const Op& loop, const Op& whole) const {
     for (size_t seed : bySize(loop))
       for (int64_t d = 0; d < m_.shape(loop.operand(seed)).rank(); ++d)
-        if (auto cuts = findLoopCuts(m_, loop, seed, d); cuts && isAllUsed(loop, *cuts))
+        if (auto cuts = findLoopCuts(m_, loop, seed, d); cuts && isAllUsed(whole, *cuts))
           return cuts;
     return {};
   }
@@ -200,16 +249,19 @@ class LoopSlicer {
     return list;
   }
 
-  bool isWorthIt(OpId made) const {
-    constexpr double kWorthThreads = 100e3;  // ns
+  bool isWorthIt(OpId made, double least) const {
     const auto cluster = regionCluster(m_, made);
     return cluster && cluster->is_parallel &&
-           kernel::clusterCost(m_, *cluster, {}) >= kWorthThreads;
+           kernel::clusterCost(m_, *cluster, {}) >= least;
   }
 
-  void replace(const Op& loop, const Op& made, const LoopCuts& cuts) {
-    for (size_t i = 0, k = 1; i < cuts.carried.size(); ++i)
-      if (!cuts.carried[i].cut.isWhole()) renamed_[loop.result(i).index] = made.result(k++);
+  void replace(Builder& after, const Op& loop, const Op& made, const LoopCuts& cuts) {
+    for (size_t i = 0, k = 1; i < cuts.carried.size(); ++i) {
+      if (cuts.carried[i].cut.isWhole()) continue;
+      const Value v = made.result(k++), old = loop.result(i);
+      const bool is_same = m_.shape(v) == m_.shape(old);
+      renamed_[old.index] = is_same ? v : unflattened(after, v, m_.shape(old).dims);
+    }
   }
 
   ir::Module& m_;
