@@ -287,3 +287,14 @@ def test_integers_divided_by_numbers(rng, dtype, divisor):
     made = jax.jit(lambda a: a.astype(jnp.float32) / divisor)(x)
     expected = x.astype(np.float32) / divisor
     assert np.array_equal(np.asarray(made).view(np.uint32), expected.view(np.uint32))
+
+
+@pytest.mark.parametrize("by", [1, 6, 64, -4])
+@pytest.mark.parametrize("dtype", ["int8", "int32", "int64", "uint32"])
+def test_integers_divided_by_one_number_downwards(agree, x64, dtype, by):
+    if by < 0 and dtype.startswith("u"):
+        by += 128
+    info = np.iinfo(dtype)
+    x = np.concatenate([np.arange(-70, 70), [info.min, info.min + 1, info.max - 1, info.max]])
+    agree(lambda x: (x // by, x % by, divmod(x, by)), x.astype(dtype))
+    agree(lambda x: (x // by, x % by), x.astype(dtype)[3])

@@ -11,6 +11,8 @@ ir::Value canonicalForm(Rewriter& rw, const ir::Op& op);
 ir::Value canonicalArithmetic(Rewriter& rw, const ir::Op& op);
 // canonicalise_select.cc: compare, select, clamp and conversions
 ir::Value canonicalSelection(Rewriter& rw, const ir::Op& op);
+// canonicalise_floor.cc: selections that round quotients down
+ir::Value canonicalFloor(Rewriter& rw, const ir::Op& op);
 // canonicalise_movement.cc
 ir::Value canonicalMovement(Rewriter& rw, const ir::Op& op);
 // canonicalise_cut.cc: slices, pads, joins, and gathers that are slices
