@@ -267,7 +267,7 @@ TEST(ProgramApi, BadCallsAreErrors) {
 TEST(ProgramApi, NullPointersAreErrors) {
   const Bytes bytes = serializeArtifact(makeArtifact());
   tercel_program* program = nullptr;
-  tercel_instance* instance = nullptr;
+  tercel_instance *instance = nullptr, *none = nullptr;  // a failed call takes what it would fill
   ASSERT_EQ(tercel_program_load(bytes.data(), bytes.size(), nullptr, &program), TERCEL_OK);
   ASSERT_EQ(tercel_instance_create(program, nullptr, &instance), TERCEL_OK);
   tercel_program_info about = {sizeof(about)};
@@ -289,7 +289,7 @@ TEST(ProgramApi, NullPointersAreErrors) {
       tercel_program_find_global(nullptr, "cache", &number),
       tercel_program_find_global(program, nullptr, &number),
       tercel_program_find_global(program, "cache", nullptr),
-      tercel_instance_create(nullptr, nullptr, &instance),
+      tercel_instance_create(nullptr, nullptr, &none),
       tercel_instance_create(program, nullptr, nullptr),
       tercel_instance_call(nullptr, 0, &buffer, 1, &buffer, 1),
       tercel_instance_call(instance, 0, nullptr, 1, &buffer, 1),
