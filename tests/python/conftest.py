@@ -78,3 +78,15 @@ def agree(tercel, cpu):
 @pytest.fixture
 def rng():
     return np.random.default_rng(1234)
+
+
+@pytest.fixture
+def matrix(rng):
+    """matrix(*shape, dtype="float32"): random numbers of a real or complex type."""
+
+    def make(*shape, dtype="float32"):
+        values = rng.standard_normal(shape)
+        if dtype.startswith("complex"):
+            values = values + 1j * rng.standard_normal(shape)
+        return values.astype(dtype)
+    return make

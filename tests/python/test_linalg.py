@@ -5,6 +5,7 @@ import jax.numpy as jnp
 import jax.scipy.linalg as jsl
 import numpy as np
 import pytest
+from matrices import spd
 
 TYPES = ["float32", "float64", "complex64", "complex128"]
 
@@ -12,20 +13,6 @@ TYPES = ["float32", "float64", "complex64", "complex128"]
 @pytest.fixture(autouse=True)
 def _x64(x64):
     yield
-
-
-@pytest.fixture
-def matrix(rng):
-    def make(*shape, dtype="float32"):
-        values = rng.standard_normal(shape)
-        if dtype.startswith("complex"):
-            values = values + 1j * rng.standard_normal(shape)
-        return values.astype(dtype)
-    return make
-
-
-def spd(a):
-    return a @ np.conj(np.swapaxes(a, -1, -2)) + 5 * np.eye(a.shape[-1], dtype=a.dtype)
 
 
 @pytest.mark.parametrize("dtype", TYPES)

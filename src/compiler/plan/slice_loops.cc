@@ -137,12 +137,9 @@ class LoopSlicer {
     const auto cuts = cutsOf(loop, loop);
     if (!cuts) return {};
     for (int64_t size : sizes(loop, *cuts)) {
-      const RegionId fresh = m_.addRegion();
-      Builder before(m_, fresh, loop.loc);
-      const OpId made = SlicedLoop(before, loop, *cuts, size).make();
-      if (!isWorthIt(made, kWorthThreads)) continue;
-      replace(before, loop, m_.op(made), *cuts);
-      return m_.region(fresh).ops;
+      Builder before(m_, m_.addRegion(), loop.loc);
+      if (auto ops = sliced(before, loop, loop, *cuts, size, kWorthThreads); !ops.empty())
+        return ops;
     }
     return {};
   }
@@ -151,15 +148,21 @@ class LoopSlicer {
   std::vector<OpId> sliceInRegisters(const Op& loop) {
     const int64_t size = sizeInRegisters(loop);
     if (size == 0) return {};
-    const RegionId fresh = m_.addRegion();
-    Builder before(m_, fresh, loop.loc);
+    Builder before(m_, m_.addRegion(), loop.loc);
     const auto flat = flatLoop(before, loop, size);
     const auto cuts = flat ? cutsOf(m_.op(*flat), loop) : std::nullopt;
     if (!cuts) return {};
-    const OpId made = SlicedLoop(before, m_.op(*flat), *cuts, size).make();
-    if (!isWorthIt(made, kWorthRegisters)) return {};
-    replace(before, loop, m_.op(made), *cuts);
-    return m_.region(fresh).ops;
+    return sliced(before, m_.op(*flat), loop, *cuts, size, kWorthRegisters);
+  }
+
+  // What `before` has made and the loop over slices, whose results are those of `whole` from now
+  // on; none where that takes less than `least` nanoseconds.
+  std::vector<OpId> sliced(Builder& before, const Op& loop, const Op& whole, const LoopCuts& cuts,
+                           int64_t size, double least) {
+    const OpId made = SlicedLoop(before, loop, cuts, size).make();
+    if (!isWorthIt(made, least)) return {};
+    replace(before, whole, m_.op(made), cuts);
+    return m_.region(before.region()).ops;
   }
 
   // Whole vectors; 0 where one slice has all elements.
