@@ -6,6 +6,7 @@
 // data can be evaluated so; nests choose loops, memory and registers to make it fast.
 #pragma once
 #include <functional>
+#include <map>
 #include <optional>
 #include <unordered_map>
 #include <vector>
@@ -56,6 +57,10 @@ class Emitter {
   // v's element at these indices is known (empty: at any indices).
   void bindElem(ir::Value v, Elem elem);
   void unbind(ir::Value v);
+  // The single element `start`, as what clamped() made of it before.
+  void bindStart(ir::Value start, int64_t limit, V clamped) {
+    starts_[{start.index, limit}] = clamped;
+  }
   bool isBound(ir::Value v) const { return bindings_.contains(v.index); }
 
   Elem at(ir::Value v, const Indices& indices);
@@ -169,7 +174,8 @@ class Emitter {
 
  public:
   std::optional<Index> knownIndex(ir::Value start, const Indices& at, int64_t limit);
-  // clamp(start, 0, limit) as an index; start is an integer tensor's element.
+  // clamp(start, 0, limit), as a number and as an index; start is an integer tensor's element.
+  V clamped(ir::Value start, const Indices& at, int64_t limit);
   Index clampedIndex(ir::Value start, const Indices& at, int64_t limit);
   // The element's value as an index in [0, extent), without clamping.
   Index elemIndex(const Elem& elem, DType dtype, int64_t extent);
@@ -189,6 +195,7 @@ class Emitter {
   Guard guard_;
   int region_depth_ = 0;
   std::unordered_map<uint32_t, Binding> bindings_;
+  std::map<std::pair<uint32_t, int64_t>, V> starts_;  // by value and limit
   std::vector<Scope> scopes_;
 };
 

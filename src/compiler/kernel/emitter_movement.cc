@@ -172,6 +172,12 @@ std::optional<Index> Emitter::knownIndex(ir::Value start, const Indices& indices
 Index Emitter::clampedIndex(ir::Value start, const Indices& indices, int64_t limit) {
   if (limit == 0) return Index(0);
   if (std::optional<Index> known = knownIndex(start, indices, limit)) return *known;
+  const auto bound = starts_.find({start.index, limit});
+  const bool is_bound = indices.empty() && bound != starts_.end();
+  return space_.lanes(is_bound ? bound->second : clamped(start, indices, limit), limit + 1);
+}
+
+V Emitter::clamped(ir::Value start, const Indices& indices, int64_t limit) {
   DType dtype = m_.shape(start).dtype;
   V value = elemToIndex(b_, at(start, indices), dtype);
   Type type = b_.type(value);
@@ -179,8 +185,7 @@ Index Emitter::clampedIndex(ir::Value start, const Indices& indices, int64_t lim
   if (dtype == DType::u64)
     value = b_.binary(Opcode::umin, value, b_.integer(type, limit));
   value = b_.binary(Opcode::smax, value, b_.integer(type, 0));
-  value = b_.binary(Opcode::smin, value, b_.integer(type, limit));
-  return space_.lanes(value, limit + 1);
+  return b_.binary(Opcode::smin, value, b_.integer(type, limit));
 }
 
 Elem Emitter::dynamicSliceAt(const ir::Op& op, const Indices& indices) {

@@ -136,6 +136,7 @@ void KernelLowering::addParams() {
     kernel.buffers[slices_.back()].alias_of = static_cast<int32_t>(whole);
   }
   if (!cluster.numbers.empty()) addNumbers(builder.addParam(Scalar::f64, true));
+  addStarts();
 }
 
 // They are there even where no loop runs, and are loaded before all of them.
@@ -152,6 +153,40 @@ void KernelLowering::addNumbers(BufferId numbers) {
   }
 }
 
+// Where slices start is the same for all tasks, and worked out before them.
+void KernelLowering::addStarts() {
+  IndexSpace space(builder);
+  Emitter emitter(builder, space, module, 1);
+  bindInputs(emitter);
+  for (ir::OpId id : cluster.ops) {
+    const ir::Op& op = module.op(id);
+    const bool updates = op.kind == ir::OpKind::dynamic_update_slice_;
+    if (!updates && op.kind != ir::OpKind::dynamic_slice_) continue;
+    const size_t first = updates ? 2 : 1;
+    const Dims& dims = module.shape(op.operand(0)).dims;
+    const Dims& sizes = module.shape(updates ? op.operand(1) : op.result()).dims;
+    for (size_t d = 0; d < dims.size(); ++d) {
+      const ir::Value start = op.operand(first + d);
+      const int64_t limit = dims[d] - sizes[d];
+      if (limit == 0 || !isSingle(start) || emitter.knownIndex(start, {}, limit)) continue;
+      starts_.push_back({start, limit, emitter.clamped(start, {}, limit)});
+      emitter.bindStart(start, limit, starts_.back().clamped);
+    }
+  }
+}
+
+// Made of no more than single elements in memory that the kernel does not write to.
+bool KernelLowering::isSingle(ir::Value v) const {
+  if (module.shape(v).rank() != 0) return false;
+  for (size_t i = 0; i < cluster.inputs.size(); ++i)
+    if (cluster.inputs[i] == v) return kernel.buffers[input_buffers[i]].read_only;
+  const ir::Op* op = module.def(v);
+  if (!op || std::ranges::count(cluster.ops, module.value(v).def) == 0) return false;
+  return op->kind == ir::OpKind::constant_ ||
+         (ir::isElementwise(op->kind) && op->regions.empty() &&
+          std::ranges::all_of(op->operands, [&](ir::Value from) { return isSingle(from); }));
+}
+
 Scalar KernelLowering::inMemory(ir::Value v) const {
   return storedScalar(movedAs(module.shape(v).dtype));
 }
@@ -163,6 +198,7 @@ void KernelLowering::bindInputs(Emitter& emitter) const {
   for (size_t i = 0; i < slices_.size(); ++i) bindSlice(emitter, cluster.slices[i], slices_[i]);
   for (size_t i = 0; i < cluster.numbers.size(); ++i)
     emitter.bindElem(cluster.numbers[i], {numbers_[i], {}});
+  for (const Start& start : starts_) emitter.bindStart(start.value, start.limit, start.clamped);
 }
 
 // The slice's elements lie as far apart as those of the whole.

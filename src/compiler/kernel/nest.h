@@ -52,10 +52,18 @@ class KernelLowering : public KernelHolder, public Lowering {
  private:
   void addParams();
   void addNumbers(BufferId numbers);
+  void addStarts();
+  bool isSingle(ir::Value v) const;
   Scalar inMemory(ir::Value v) const;
   void bindSlice(Emitter& emitter, ir::Value slice, BufferId first) const;
   std::vector<BufferId> slices_;
   std::vector<V> numbers_;
+  struct Start {
+    ir::Value value;
+    int64_t limit;
+    V clamped;
+  };
+  std::vector<Start> starts_;
   bool moves_bits_ = false;
 };
 
