@@ -7,7 +7,6 @@
 
 namespace tercel::plan {
 
-using ir::AttrKey;
 using ir::Op;
 using ir::OpKind;
 using ir::Value;
@@ -19,9 +18,7 @@ double workOf(const ir::Module& m, const Op& op) {
   auto elements = static_cast<double>(m.shape(op.result()).elements());
   if (op.kind == OpKind::reduce_) elements = static_cast<double>(m.shape(op.operand(0)).elements());
   if (op.kind != OpKind::dot_general_) return elements * opWeight(m, op) / kLanes / kVectors;
-  for (int64_t d : op.ints(AttrKey::lhs_contracting_dimensions))
-    elements *= static_cast<double>(m.shape(op.operand(0)).dims[static_cast<size_t>(d)]);
-  return elements / kProducts;
+  return productsOf(m, op) / kProducts;
 }
 
 Batches::Batches(const ir::Module& m, std::span<const ir::OpId> ops) : m_(m) {

@@ -100,16 +100,23 @@ class Fusion {
     if (group.makes > 0 && (isHeavy(o.kind) || o.kind == OpKind::reduce_)) return false;
     if (isHeavy(o.kind)) {
       if (group.has_heavy || group.has_reduce || !map.isIdentity(group.domain)) return false;
-      if (group.is_update && ir::prefixScan(m_, o)) return false;
+      if (group.is_update && isWorthTiles(o)) return false;
     } else if (o.kind == OpKind::reduce_) {
       if (isBetterApart(p, in.group, map) || !joinReduce(o, map, group)) return false;
-    } else if (map.repeats > allowedRepeats(m_, o)) {
+    } else if (map.repeats > allowedRepeats(m_, o) && !isPlaced(p, in)) {
       return false;
     }
     group.has_heavy |= isHeavy(o.kind);
     group.weight += weight;
     own(p, in.group, map);
     return true;
+  }
+
+  // By a nest of its own, which then is more than the copy of its result.
+  bool isWorthTiles(const Op& o) const {
+    constexpr double kManyProducts = 16e3;
+    return ir::prefixScan(m_, o) ||
+           (o.kind == OpKind::dot_general_ && productsOf(m_, o) > kManyProducts);
   }
 
   bool fits(const Group& group, double weight) const {
@@ -222,9 +229,16 @@ class Fusion {
     return std::ranges::none_of(in.users,
                                 [&](uint32_t u) {
                                   return rereadsOperands(m_, op(u)) &&
-                                         !isFreeMovement(op(p).kind);
+                                         !isFreeMovement(op(p).kind) && !isPlaced(p, in);
                                 }) &&
            !isTurnedForProducts(p, in) && !isUpdated(p, in);
+  }
+
+  // A slice of an array in memory, where only its first element is to be found out.
+  bool isPlaced(uint32_t p, const UsesIn& in) const {
+    return op(p).kind == OpKind::dynamic_slice_ && std::ranges::all_of(in.users, [&](uint32_t u) {
+      return op(u).kind == OpKind::dot_general_ || isFreeMovement(op(u).kind);
+    });
   }
 
   // What turns an operand of a convolution, or a large one of a product, is done once, before: tasks

@@ -79,6 +79,13 @@ bool isDuplicable(const ir::Module&, const Op& op) {
   }
 }
 
+double productsOf(const ir::Module& m, const Op& op) {
+  auto products = static_cast<double>(m.shape(op.result()).elements());
+  for (int64_t d : op.ints(ir::AttrKey::lhs_contracting_dimensions))
+    products *= static_cast<double>(m.shape(op.operand(0)).dims[static_cast<size_t>(d)]);
+  return products;
+}
+
 bool isMuchSmaller(const ir::Module& m, ir::Value v, int64_t elements) {
   constexpr int64_t kTimes = 8;
   const Op* from = m.def(v);

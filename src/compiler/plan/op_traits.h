@@ -18,6 +18,8 @@ bool isCheapOnMany(const ir::Module& module, const ir::Op& op);
 bool isMemoryConstant(const ir::Op& op);
 // A sum over a loop at each element: at most one in a cluster, evaluated once for each element.
 bool isHeavy(ir::OpKind kind);
+// Multiplications of a dot_general.
+double productsOf(const ir::Module& module, const ir::Op& op);
 // Reads each element of its operands many times.
 bool rereadsOperands(const ir::Module& module, const ir::Op& op);
 // A concatenation of so many pieces of one memory that to choose among them at each element is more

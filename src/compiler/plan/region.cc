@@ -11,7 +11,6 @@
 namespace tercel::plan {
 namespace {
 
-using ir::AttrKey;
 using ir::Op;
 using ir::OpId;
 using ir::OpKind;
@@ -77,11 +76,7 @@ class Inspection {
     if (op.kind == OpKind::convolution_) return false;
     for (Value v : op.operands)
       if (op.kind == OpKind::reduce_ && m_.shape(v).elements() > 16 * kMaxElements) return false;
-    if (op.kind != OpKind::dot_general_) return true;
-    double products = static_cast<double>(m_.shape(op.result()).elements());
-    for (int64_t d : op.ints(AttrKey::lhs_contracting_dimensions))
-      products *= static_cast<double>(m_.shape(op.operand(0)).dims[static_cast<size_t>(d)]);
-    return products <= kMaxProducts;
+    return op.kind != OpKind::dot_general_ || productsOf(m_, op) <= kMaxProducts;
   }
 
   // Single elements have no memory to scatter into.
