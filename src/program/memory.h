@@ -4,10 +4,14 @@
 
 namespace tercel::program {
 
-// The slot by the memory it lies in: a donated argument in its result's, and of the arena and the
-// constants there is one each.
+// Whether there are several of it: a slot's index says which.
+constexpr bool isNumbered(Place place) {
+  return place == Place::argument || place == Place::result;
+}
+
+// The slot by the memory it lies in: a donated argument in its result's.
 inline Slot memoryOf(const Program& program, Slot slot) {
-  if (slot.place == Place::arena || slot.place == Place::constant) slot.index = 0;
+  if (!isNumbered(slot.place)) slot.index = 0;
   if (slot.place != Place::argument) return slot;
   int32_t result = program.arguments[slot.index].aliased_result;
   if (result >= 0) slot.place = Place::result, slot.index = static_cast<uint32_t>(result);

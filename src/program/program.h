@@ -36,8 +36,9 @@ struct ResultInfo {
   Dims layout;
 };
 
-// Where a value lives while the program runs.
-enum class Place : uint8_t { argument, result, arena, constant };
+// Where a value lives while the program runs. turn: what each thread that runs turns of a
+// parallel_loop has for itself; only steps inside of one use it.
+enum class Place : uint8_t { argument, result, arena, constant, turn };
 struct Slot {
   Place place = Place::arena;
   uint32_t index = 0;  // of the argument or result
@@ -62,6 +63,12 @@ enum class StepKind : uint8_t {
 // copy         slots = from, to; to's bytes are moved
 // while_loop   slots = the predicate (pred[]); target = sequence of the condition, which sets the
 //              predicate; sequences = {body}
+// parallel_loop
+//              sequences = {body}; tasks = turns, given out `grain` at a time; slots = the count
+//              (Place::turn); values = {first, step, bytes of the count: 4 or 8}. The engine sets
+//              the count to first + turn * step before each turn. Turns run in any order or at
+//              once: none touches what another writes. No custom_call and no other parallel_loop
+//              inside
 // branch       slots = the selector; sequences = the branches. A pred selector takes sequences[0]
 //              where true, [1] where false; an s32 one its index, the last one when out of range.
 //              values = {1} for pred, {4} for s32
@@ -109,6 +116,7 @@ struct Program {
   std::vector<std::vector<std::byte>> objects;  // relocatable object code
   AlignedBytes constants;  // slots' offsets into it are 64-byte aligned
   int64_t arena_bytes = 0;
+  int64_t turn_bytes = 0;  // of Place::turn
   double cost = 0;   // estimated nanoseconds on one core
   double flops = 0;  // estimated floating-point operations
   double bytes_accessed = 0;

@@ -89,12 +89,16 @@ class Validator {
         return program_.arena_bytes;
       case Place::constant:
         return static_cast<int64_t>(program_.constants.size());
+      case Place::turn:
+        return program_.turn_bytes;
     }
     return -1;
   }
 
   Status checkSlots() const {
     if (program_.arena_bytes < 0) return invalidArgument("negative arena_bytes");
+    if (program_.turn_bytes < 0 || program_.turn_bytes > kMaxScratch)
+      return invalidArgument("impossible turn_bytes");
     if (!countFits(program_.slots.size())) return invalidArgument("too many slots");
     for (size_t i = 0; i < program_.slots.size(); ++i) {
       const Slot& slot = program_.slots[i];
@@ -141,6 +145,9 @@ class Validator {
     if (!countFits(step.slots.size())) return invalidArgument("too many slots in a step");
     for (uint32_t slot : step.slots) {
       if (slot >= program_.slots.size()) return invalidArgument("there is no slot ", slot);
+      if (program_.slots[slot].place == Place::turn && !in_turn_ &&
+          step.kind != StepKind::parallel_loop)
+        return invalidArgument("uses the memory of a turn outside of a parallel_loop");
     }
     switch (step.kind) {
       case StepKind::kernel:
@@ -161,6 +168,8 @@ class Validator {
         return checkFft(step);
       case StepKind::concatenate:
         return checkConcatenate(step);
+      case StepKind::parallel_loop:
+        return checkParallelLoop(step, depth);
     }
     return Status();
   }
@@ -206,6 +215,21 @@ class Validator {
     }
     TERCEL_TRY(checkSequence(step.target, depth + 1));
     return checkSequence(step.sequences[0], depth + 1);
+  }
+
+  Status checkParallelLoop(const Step& step, int depth) {
+    if (in_turn_) return invalidArgument("parallel_loop inside of a parallel_loop");
+    if (step.slots.size() != 1 || step.sequences.size() != 1 || step.values.size() != 3)
+      return invalidArgument("parallel_loop takes one count, one body and three values");
+    const int64_t bytes = step.values[2];
+    if (slot(step, 0).place != Place::turn || (bytes != 4 && bytes != 8) ||
+        slot(step, 0).bytes < bytes)
+      return invalidArgument("parallel_loop takes a count of 4 or 8 bytes");
+    if (step.tasks < 0 || step.grain < 1) return invalidArgument("impossible tasks or grain");
+    in_turn_ = true;
+    Status status = checkSequence(step.sequences[0], depth + 1);
+    in_turn_ = false;
+    return status;
   }
 
   Status checkBranch(const Step& step, int depth) {
@@ -322,6 +346,7 @@ class Validator {
   }
 
   Status checkCustomCall(const Step& step) const {
+    if (in_turn_) return invalidArgument("custom_call inside of a parallel_loop");
     TERCEL_ASSIGN(const CallSignature signature, decodeCallSignature(step.values));
     const size_t operands = signature.operands.size();
     if (step.slots.size() != operands + signature.results.size()) {
@@ -342,6 +367,7 @@ class Validator {
 
   const Program& program_;
   std::vector<bool> used_;
+  bool in_turn_ = false;  // of a parallel_loop
   std::string place_;  // of the first error, innermost
 };
 

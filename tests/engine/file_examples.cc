@@ -48,6 +48,13 @@ Program programOfEverything() {
   call.text = "{uplo = 76 : ui8}";
   maker.step(otherwise, StepKind::fork, {}).sequences = {beside, besides};
   maker.run(besides, kernel, {t});
+  maker.program.turn_bytes = 64;
+  uint32_t count = maker.slot(program::Place::turn, 0, 8, 4), turn = maker.sequence();
+  Step& turns = maker.step(otherwise, StepKind::parallel_loop, {count});
+  turns.sequences = {turn};
+  turns.values = {1, 2, 4};
+  turns.tasks = 5;
+  maker.run(turn, kernel, {count});
   uint32_t spectrum = maker.arena(24);
   maker.step(otherwise, StepKind::fft, {c, spectrum}).values = {2, 4, 1, 4};
   Program program = std::move(maker.program);

@@ -31,7 +31,7 @@ TEST(Format, RoundTrip) {
   EXPECT_EQ(back->results[0].layout, Dims{0});
   EXPECT_EQ(back->constants, program.constants);
   EXPECT_EQ(back->objects, program.objects);
-  EXPECT_EQ(back->sequences.size(), 7u);
+  EXPECT_EQ(back->sequences.size(), 8u);
   EXPECT_EQ(back->sequences[4][0].text, "{uplo = 76 : ui8}");
   EXPECT_EQ(back->cost, 12.5);
   EXPECT_EQ(reinterpret_cast<uintptr_t>(back->constants.data()) % 64, 0u);

@@ -263,6 +263,73 @@ TEST(Steps, BranchesOfAForkRunAtOnce) {
   EXPECT_EQ(met[0] + met[1], 2);
 }
 
+// result[count] = count + scratch memory that is the thread's own.
+void writeCount(void* const* p, int64_t, int64_t, void*) {
+  *as<int32_t>(p[1]) = *as<int32_t>(p[0]) * 3;
+  std::this_thread::yield();
+  as<int32_t>(p[2])[*as<int32_t>(p[0])] += *as<int32_t>(p[1]);
+}
+
+TEST(Steps, TurnsOfAParallelLoopHaveMemoryOfTheirOwn) {
+  constexpr int64_t kTurns = 500;
+  ProgramMaker m;
+  const Shape shape{DType::s32, {kTurns + 2}};
+  uint32_t a = m.argument(shape), r = m.result(shape);
+  m.copy(0, a, r);
+  m.program.turn_bytes = 128;
+  uint32_t count = m.slot(program::Place::turn, 0, 0, 4);
+  uint32_t own = m.slot(program::Place::turn, 0, 64, 4);
+  uint32_t body = m.sequence();
+  // Once by the scratch of a kernel, which lies beside.
+  m.run(body, m.kernel("scratch", throughScratch, 512), {m.slot(program::Place::turn, 0, 72, 8)});
+  m.run(body, m.kernel("write", writeCount), {count, own, r});
+  auto& loop = m.step(0, StepKind::parallel_loop, {count});
+  loop.sequences = {body};
+  loop.tasks = kTurns;
+  loop.values = {2, 1, 4};
+  auto loaded = m.load();
+  ASSERT_TRUE(loaded.ok()) << loaded.status().message();
+  ThreadPool pool(3);
+  for (ThreadPool* threads : {static_cast<ThreadPool*>(nullptr), &pool}) {
+    std::vector<int32_t> in(kTurns + 2, 7), out(kTurns + 2);
+    ASSERT_TRUE(runOn(**loaded, {in.data()}, {out.data()}, threads).ok());
+    for (int32_t i = 0; i < kTurns + 2; ++i)
+      ASSERT_EQ(out[static_cast<size_t>(i)], i < 2 ? 7 : 7 + 3 * i);
+  }
+}
+
+TEST(Steps, MemoryOfATurnIsUsedInTurnsOnly) {
+  auto refused = [](auto&& change) {
+    ProgramMaker m;
+    m.program.turn_bytes = 64;
+    uint32_t count = m.slot(program::Place::turn, 0, 0, 4), body = m.sequence();
+    auto& loop = m.step(0, StepKind::parallel_loop, {count});
+    loop.sequences = {body};
+    loop.tasks = 3;
+    loop.values = {0, 1, 4};
+    change(m, count, body);
+    return m.load().status().message();
+  };
+  EXPECT_EQ(refused([](auto&, auto, auto) {}), "");
+  EXPECT_NE(refused([](auto& m, auto count, auto) {
+              m.run(0, m.kernel("zero", zero), {count});
+            }).find("outside of a parallel_loop"), std::string::npos);
+  EXPECT_NE(refused([](auto& m, auto count, auto body) {
+              auto& inner = m.step(body, StepKind::parallel_loop, {count});
+              inner.sequences = {m.sequence()};
+              inner.values = {0, 1, 4};
+            }).find("inside of a parallel_loop"), std::string::npos);
+  EXPECT_NE(refused([](auto& m, auto, auto body) {
+              m.step(body, StepKind::custom_call, {}).values = program::encode({4, {}, {}});
+            }).find("inside of a parallel_loop"), std::string::npos);
+  EXPECT_NE(refused([](auto& m, auto, auto) {
+              m.program.sequences[0][0].values = {0, 1, 2};
+            })
+                .find("count of 4 or 8 bytes"), std::string::npos);
+  EXPECT_NE(refused([](auto& m, auto, auto) { m.program.turn_bytes = 2; })
+                .find("does not lie in its memory"), std::string::npos);
+}
+
 // Each of 8 branches counts in a loop, and forks again; what follows sees all of it.
 TEST(Steps, ForksWithLoopsAndForksInside) {
   constexpr int kBranches = 8;

@@ -48,6 +48,24 @@ Status inCall(const program::Step& step, const Status& status) {
   return status.ok() ? Status() : status.within(cat("custom call ", step.name));
 }
 
+// Of tasks that run at once: that of the first in the program's order counts.
+class FirstError {
+ public:
+  void note(int64_t task, Status status) {
+    if (status.ok()) return;
+    std::lock_guard lock(mutex_);
+    if (task < task_) error_ = std::move(status);
+    task_ = std::min(task_, task);
+  }
+  // Once all of them have ended.
+  Status status() { return std::move(error_); }
+
+ private:
+  std::mutex mutex_;
+  int64_t task_ = INT64_MAX;
+  Status error_;
+};
+
 void copyBytes(const Invocation& invocation, const void* from, void* to, int64_t bytes) {
   const auto* source = static_cast<const std::byte*>(from);
   auto* target = static_cast<std::byte*>(to);
@@ -254,6 +272,10 @@ Status LoadedProgram::runOps(const Invocation& invocation, void* const* pointers
         op = ops + targets[op->target + std::min(static_cast<uint32_t>(index), last)];
         break;
       }
+      case OpCode::parallel_loop:
+        TERCEL_TRY(runParallelLoop(*op, invocation, pointers));
+        op = ops + tape_.parallel_loops[op->target].end;
+        break;
       case OpCode::fork:
         TERCEL_TRY(runFork(*op, invocation, pointers));
         op = ops + targets[op->target + op->tasks];
@@ -303,25 +325,49 @@ Status LoadedProgram::runSideBySide(const Op* op, const Invocation& invocation,
                      });
 }
 
-// Each stretch on one thread, whatever it holds. Of errors the program's first counts.
+// Each stretch on one thread, whatever it holds.
 Status LoadedProgram::runFork(const Op& op, const Invocation& invocation,
                               void* const* pointers) const {
   Invocation alone = invocation;
   alone.use(nullptr);
-  std::mutex mutex;
-  int64_t failed = op.tasks;
-  Status error;
+  FirstError error;
   invocation.parallel.forEach(op.tasks, 1, [&](int64_t begin, int64_t end) {
     for (int64_t k = begin; k < end; ++k) {
       const uint32_t first = tape_.targets[op.target + static_cast<size_t>(k)];
-      Status status = withoutExceptions([&] { return runOps(alone, pointers, first); });
-      if (status.ok()) continue;
-      std::lock_guard lock(mutex);
-      if (k < failed) error = std::move(status);
-      failed = std::min(failed, k);
+      error.note(k, withoutExceptions([&] { return runOps(alone, pointers, first); }));
     }
   });
-  return error;
+  return error.status();
+}
+
+Status LoadedProgram::runParallelLoop(const Op& op, const Invocation& invocation,
+                                      void* const* pointers) const {
+  Invocation alone = invocation;
+  alone.use(nullptr);
+  FirstError error;
+  const ParallelLoopSite& site = tape_.parallel_loops[op.target];
+  invocation.parallel.forEach(op.tasks, op.grain, [&](int64_t begin, int64_t end) {
+    error.note(begin, withoutExceptions([&] {
+      return runTurns(site, begin, end, alone, pointers);
+    }));
+  });
+  return error.status();
+}
+
+// On this thread, in memory of its own.
+Status LoadedProgram::runTurns(const ParallelLoopSite& site, int64_t begin, int64_t end,
+                               const Invocation& alone, void* const* pointers) const {
+  void* scratch = threadScratch(static_cast<size_t>(tape_.scratch_bytes));
+  if (!scratch) return noScratch(tape_.scratch_bytes);
+  std::byte* memory = static_cast<std::byte*>(scratch) + tape_.turn_offset;
+  std::vector<void*> own(pointers + site.first, pointers + site.first + site.count);
+  for (const Patch& patch : site.turn_patches) own[patch.at - site.first] = memory + patch.offset;
+  for (int64_t turn = begin; turn < end; ++turn) {
+    const int64_t count = site.first_count + turn * site.step;
+    std::memcpy(memory + site.count_offset, &count, static_cast<size_t>(site.count_bytes));
+    TERCEL_TRY(runOps(alone, own.data() - site.first, site.body));
+  }
+  return Status();
 }
 
 Status LoadedProgram::runSort(const Op& op, const Invocation& invocation,

@@ -55,6 +55,9 @@ class LoadedProgram final : public Runner {
   // From the op `first` of the tape on, until an end.
   Status runOps(const Invocation& invocation, void* const* pointers, uint32_t first) const;
   Status runFork(const Op& op, const Invocation& invocation, void* const* pointers) const;
+  Status runParallelLoop(const Op& op, const Invocation& invocation, void* const* pointers) const;
+  Status runTurns(const ParallelLoopSite& site, int64_t begin, int64_t end,
+                  const Invocation& alone, void* const* pointers) const;
   Status runParallel(const Op& op, const Invocation& invocation, void* const* pointers) const;
   Status runSideBySide(const Op* op, const Invocation& invocation, void* const* pointers) const;
   Status runSort(const Op& op, const Invocation& invocation, void* const* pointers) const;

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <numeric>
+#include <utility>
 
 #include "runtime/engine/parts.h"
 #include "runtime/engine/side_by_side.h"
@@ -24,6 +25,10 @@ class TapeMaker {
     emit(OpCode::end);
     for (const program::Kernel& kernel : program_.kernels) {
       tape_.scratch_bytes = std::max(tape_.scratch_bytes, kernel.scratch_bytes);
+    }
+    if (program_.turn_bytes > 0) {
+      tape_.turn_offset = (tape_.scratch_bytes + 63) / 64 * 64;
+      tape_.scratch_bytes = tape_.turn_offset + program_.turn_bytes;
     }
     return std::move(tape_);
   }
@@ -55,6 +60,8 @@ class TapeMaker {
         return tape_.arena_patches.push_back({at, 0, slot.offset});
       case Place::constant:
         return tape_.constant_patches.push_back({at, 0, slot.offset});
+      case Place::turn:
+        return turn_patches_.push_back({at, 0, slot.offset});
     }
   }
 
@@ -94,6 +101,8 @@ class TapeMaker {
         return fft(step);
       case StepKind::concatenate:
         return concatenate(step);
+      case StepKind::parallel_loop:
+        return parallelLoop(step);
     }
   }
 
@@ -119,6 +128,28 @@ class TapeMaker {
     sequence(step.sequences[0]);
     tape_.ops[emit(OpCode::jump)].target = condition;
     tape_.ops[leave].target = here();
+  }
+
+  void parallelLoop(const Step& step) {
+    if (step.tasks == 0) return;
+    const uint32_t loop = emit(OpCode::parallel_loop);
+    ParallelLoopSite site;
+    site.first = tape_.pointers;
+    site.body = here();
+    sequence(step.sequences[0]);
+    emit(OpCode::end);
+    site.end = here();
+    site.count = tape_.pointers - site.first;
+    site.turn_patches = std::exchange(turn_patches_, {});
+    site.count_offset = program_.slots[step.slots[0]].offset;
+    site.count_bytes = step.values[2];
+    site.first_count = step.values[0];
+    site.step = step.values[1];
+    Op& op = tape_.ops[loop];
+    op.tasks = step.tasks;
+    op.grain = step.grain;
+    op.target = static_cast<uint32_t>(tape_.parallel_loops.size());
+    tape_.parallel_loops.push_back(std::move(site));
   }
 
   void branch(const Step& step) {
@@ -203,6 +234,7 @@ class TapeMaker {
   const program::Program& program_;
   const std::vector<KernelFn>& kernels_;
   Tape tape_;
+  std::vector<Patch> turn_patches_;  // of the parallel_loop being made
 };
 
 }  // namespace

@@ -29,6 +29,7 @@ enum class OpCode : uint8_t {
   jump_unless,      // to target where the pred at params[0] is false
   select_pred,      // to targets[target + (pred at params[0] ? 0 : 1)]
   select_index,     // to targets[target + index at params[0]], the last of `tasks` if out of range
+  parallel_loop,    // parallel_loops[target], tasks turns in groups of `grain`
   fork,             // each of the `tasks` stretches of ops that start at targets[target...] and
                     // come to an end; then on to targets[target + tasks]
   sort,             // sorts[target]
@@ -62,6 +63,16 @@ struct CustomCallSite {
   bool is_preferred = false;
 };
 
+// Of each thread's own copy of the pointers [first, first + count), those at turn_patches are of its
+// own memory.
+struct ParallelLoopSite {
+  uint32_t body = 0, end = 0;  // the first op of a turn, and the one after the last
+  uint32_t first = 0, count = 0;
+  std::vector<Patch> turn_patches;
+  int64_t count_offset = 0, count_bytes = 0;  // in that memory
+  int64_t first_count = 0, step = 1;
+};
+
 struct SortSite {
   kernels::Sort sort;         // without its pointers
   std::vector<SortKey> keys;  // empty: only the comparator knows
@@ -72,12 +83,14 @@ struct Tape {
   std::vector<Op> ops;
   std::vector<uint32_t> targets;
   std::vector<SortSite> sorts;
+  std::vector<ParallelLoopSite> parallel_loops;
   std::vector<CustomCallSite> custom_calls;
   std::vector<std::unique_ptr<const kernels::Fft>> ffts;
   std::vector<kernels::Concatenation> concatenations;
   uint32_t pointers = 0;  // length of the frame's pointer table
   std::vector<Patch> argument_patches, result_patches, arena_patches, constant_patches;
-  int64_t scratch_bytes = 0;  // of the hungriest kernel
+  int64_t scratch_bytes = 0;  // of the hungriest kernel and, behind turn_offset, of turns
+  int64_t turn_offset = 0;
 };
 
 // `program` must be valid and outlive the tape. `kernels` has the function of every kernel.
