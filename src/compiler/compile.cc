@@ -14,6 +14,7 @@
 #include "compiler/plan/plan.h"
 #include "compiler/plan/signature.h"
 #include "compiler/plan/slice_loops.h"
+#include "compiler/plan/tile_loops.h"
 #include "compiler/stablehlo/reader.h"
 #include "core/log.h"
 
@@ -37,6 +38,10 @@ Result<program::Program> compileChecked(ir::Module module, const CompileOptions&
   TERCEL_TRY(passes::runPipeline(module, pipeline));
   if (plan::sliceLoops(module)) dumpModule(options, "slice_loops", module);
   if (plan::forkRows(module)) dumpModule(options, "fork_rows", module);
+  if (plan::loopOverTiles(module)) {
+    TERCEL_TRY(passes::runPass("dce", module, {}));  // of what tiles are made of in their place
+    dumpModule(options, "tile_loops", module);
+  }
   if (options.verify) TERCEL_TRY(ir::verify(module));
   TERCEL_ASSIGN(plan::Plan plan, plan::makePlan(module, options.can_call));
   if (options.dump) options.dump("plan", plan::print(module, plan));

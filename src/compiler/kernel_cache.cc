@@ -227,9 +227,10 @@ double costOf(const program::Program& program, uint32_t sequence) {
     double inside = 0;
     for (uint32_t inner : step.sequences) inside += costOf(program, inner);
     const bool is_loop = step.kind == program::StepKind::while_loop;
+    const bool is_parallel = step.kind == program::StepKind::parallel_loop;
     if (is_loop) inside += costOf(program, step.target);
     if (step.kind == program::StepKind::kernel) cost += step.cost;
-    cost += is_loop ? kTurns * inside : inside;
+    cost += inside * (is_loop ? kTurns : is_parallel ? static_cast<double>(step.tasks) : 1);
   }
   return cost;
 }

@@ -1,5 +1,5 @@
 // Every file of cases/, one test each: a module as it leaves the passes, and its plan; or with
-// slice_loops or fork_rows as its last pass, what that makes of it.
+// slice_loops, fork_rows or tile_loops as its last pass, what that makes of it.
 // TERCEL_BLESS=1 writes what comes out as what is expected.
 #include "compiler/ir/text.h"
 
@@ -11,6 +11,7 @@
 #include "compiler/plan/fork_rows.h"
 #include "compiler/plan/plan.h"
 #include "compiler/plan/slice_loops.h"
+#include "compiler/plan/tile_loops.h"
 
 namespace tercel::plan {
 namespace {
@@ -28,6 +29,7 @@ std::string outcome(const std::vector<std::string>& passes, const std::string& i
   for (const std::string& name : passes) {
     if (name == "slice_loops") return rewritten(*module, sliceLoops);
     if (name == "fork_rows") return rewritten(*module, forkRows);
+    if (name == "tile_loops") return rewritten(*module, loopOverTiles);
     if (Status s = passes::runPass(name, *module, {}); !s.ok()) return "error: " + s.message();
   }
   Result<Plan> plan = makePlan(*module);

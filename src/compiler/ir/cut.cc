@@ -111,11 +111,18 @@ Cuts operandCuts(const Module& m, const Op& op, Cut cut) {
   }
 }
 
-OpId copyCut(Module& m, const Op& op, Values operands, Cut cut, int64_t lines) {
+OpId copyCut(Module& m, const Op& op, Values operands, std::span<const Part> parts) {
+  const bool is_slice = op.kind == OpKind::slice_;
+  const bool has_sizes = is_slice || op.kind == OpKind::dynamic_slice_;
+  const AttrKey key = is_slice ? AttrKey::limit_indices : AttrKey::slice_sizes;
+  Ints sizes = has_sizes ? op.ints(key) : Ints();
   std::vector<Type> types;
-  for (Value v : op.results) {
-    types.push_back(m.type(v));
-    if (!cut.isWhole()) types.back().shape.dims[at(cut)] = lines;
+  for (Value v : op.results) types.push_back(m.type(v));
+  for (auto [dimension, lines] : parts) {
+    if (dimension < 0) continue;
+    const auto d = static_cast<size_t>(dimension);
+    for (Type& type : types) type.shape.dims[d] = lines;
+    if (has_sizes) sizes[d] = lines;
   }
   const OpId id = m.addOp(op.kind, std::move(operands), types);
   Op& copied = m.op(id);
@@ -123,12 +130,7 @@ OpId copyCut(Module& m, const Op& op, Values operands, Cut cut, int64_t lines) {
   copied.loc = op.loc;
   RegionCopier copier(m, m);
   for (RegionId region : op.regions) copied.regions.push_back(copier.copy(region));
-  const bool is_slice = op.kind == OpKind::slice_;
-  if (cut.isWhole() || (!is_slice && op.kind != OpKind::dynamic_slice_)) return id;
-  const AttrKey key = is_slice ? AttrKey::limit_indices : AttrKey::slice_sizes;
-  Ints sizes = op.ints(key);
-  sizes[at(cut)] = lines;
-  copied.set(key, sizes);
+  if (has_sizes) copied.set(key, sizes);
   return id;
 }
 

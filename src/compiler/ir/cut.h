@@ -2,6 +2,8 @@
 // result.
 #pragma once
 #include <optional>
+#include <span>
+#include <utility>
 #include <vector>
 
 #include "compiler/ir/module.h"
@@ -21,8 +23,17 @@ struct Cut {
 // rows of the result depend on other rows of an operand, or where it is not known.
 std::optional<std::vector<Cut>> operandCuts(const Module& module, const Op& op, Cut cut);
 
-// The op once more, of which `cut` is `lines` lines, on operands that are cut so. It is in no region
-// yet.
-OpId copyCut(Module& module, const Op& op, Values operands, Cut cut, int64_t lines);
+// So many lines of a dimension.
+struct Part {
+  int64_t dimension = -1;  // -1: all of the array
+  int64_t lines = 0;
+};
+
+// The op once more, of whose results these parts are made of operands that are cut so. It is in no
+// region yet.
+OpId copyCut(Module& module, const Op& op, Values operands, std::span<const Part> parts);
+inline OpId copyCut(Module& module, const Op& op, Values operands, Part part) {
+  return copyCut(module, op, std::move(operands), std::span<const Part>(&part, 1));
+}
 
 }  // namespace tercel::ir

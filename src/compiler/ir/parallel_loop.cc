@@ -95,6 +95,17 @@ class Lines {
   int64_t dimension_ = -1;
 };
 
+// By ops of the region, of those inside of it, and by its results.
+int64_t usesOf(const Module& m, RegionId id, Value v) {
+  const Region& region = m.region(id);
+  int64_t uses = std::ranges::count(region.results, v);
+  for (OpId o : region.ops) {
+    uses += std::ranges::count(m.op(o).operands, v);
+    for (RegionId inside : m.op(o).regions) uses += usesOf(m, inside, v);
+  }
+  return uses;
+}
+
 }  // namespace
 
 std::optional<Counting> counting(const Module& m, const Op& loop) {
@@ -109,6 +120,25 @@ std::optional<Counting> counting(const Module& m, const Op& loop) {
   const Op* next = m.def(body.results[counter]);
   if (!next || next->kind != OpKind::add_ || next->operand(0) != body.args[counter]) return {};
   return Counting{counter, loop.operand(counter), test->operand(1), next->operand(1)};
+}
+
+bool isParallel(const Module& m, const Op& loop) {
+  if (loop.kind != OpKind::while_ || !loop.find(AttrKey::parallel_turns)) return false;
+  const auto count = counted(m, loop);
+  if (!count || count->counter != 0 || count->first != 0 || count->step != 1) return false;
+  if (count->turns != loop.integer(AttrKey::parallel_turns)) return false;
+  const DType dtype = m.shape(loop.operand(0)).dtype;
+  if (dtype != DType::s32 && dtype != DType::s64) return false;
+  const Region& body = m.region(loop.regions[1]);
+  for (size_t i = 1; i < body.args.size(); ++i) {
+    const Op* update = m.def(body.results[i]);
+    const bool writes = update && update->kind == OpKind::dynamic_update_slice_ &&
+                        update->operand(0) == body.args[i];
+    if (!writes || usesOf(m, loop.regions[1], body.args[i]) != 1 ||
+        usesOf(m, loop.regions[1], body.results[i]) != 1)
+      return false;
+  }
+  return true;
 }
 
 std::optional<ParallelLoop> parallelLoop(const Module& m, const Op& op) {

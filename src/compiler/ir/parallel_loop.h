@@ -27,4 +27,11 @@ struct ParallelLoop {
 
 std::optional<ParallelLoop> parallelLoop(const Module& module, const Op& op);
 
+// A while_ with the attribute parallel_turns counts them from 0 in operand 0. Each turn writes a
+// tile of every array that the loop carries besides, by one dynamic_update_slice and without reading
+// it. Tiles do not overlap and cover all of it: the turns may run in any order or at once, and what
+// the arrays hold before is not read. Whether it has that form; where tiles lie is for who made it
+// to know.
+bool isParallel(const Module& module, const Op& loop);
+
 }  // namespace tercel::ir

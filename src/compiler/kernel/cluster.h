@@ -59,6 +59,8 @@ struct Cluster {
   std::vector<struct RegionUnits> regions;
   // Of a region nest: values made in the memory of others, which nothing reads afterwards.
   std::vector<std::pair<ir::Value, ir::Value>> shares;
+  // Runs on one thread, others being busy with the same: nothing is gained by many tasks.
+  bool is_alone = false;
   // Of a region nest: the turns of its loop are tasks (ir/parallel_loop.h).
   bool is_parallel = false;
 };

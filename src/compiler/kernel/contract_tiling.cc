@@ -194,7 +194,7 @@ void chooseTasks(const ContractSizes& s, const Machine& machine, ContractTiling&
   constexpr double kTaskCycles = 3e4, kMostTasks = 16, kProcessors = 4;
   int64_t tiles = s.m_side.lines * t.line_tiles, panels = s.n_side.lines * t.line_panels;
   double cycles = allCycles(s, machine, t), batches = static_cast<double>(s.batches);
-  double all_wanted = std::clamp(cycles / kTaskCycles, 1.0, kMostTasks);
+  double all_wanted = s.is_alone ? 1 : std::clamp(cycles / kTaskCycles, 1.0, kMostTasks);
   double wanted = all_wanted / batches;
   int64_t fewest_columns = fewestColumnTasks(s, machine, t);
   double best = 1e300;

@@ -200,6 +200,7 @@ ContractSizes ContractNest::sizes() const {
           .sum_bytes = byteSize(sum_),
           .parts = possibleParts(),
           .tile_parts = possibleTileParts(),
+          .is_alone = low_.cluster.is_alone,
           .m_side = side(rows_),
           .n_side = side(columns_)};
 }

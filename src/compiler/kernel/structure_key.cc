@@ -109,7 +109,7 @@ bool isKnownStart(const ir::Module& module, ir::Value start) {
 
 std::string structureKey(const ir::Module& module, const Cluster& cluster) {
   KeyWriter w(module, cluster);
-  w.number(static_cast<int64_t>(cluster.nest) * 2 + cluster.is_parallel);
+  w.number(static_cast<int64_t>(cluster.nest) * 4 + 2 * cluster.is_alone + cluster.is_parallel);
   for (ir::Value v : cluster.inputs) {
     w.define(v);
     w.shape(v);

@@ -94,7 +94,7 @@ class Unstacked {
   }
 
   const Op& copyTo(RegionId region, const Op& op, Values operands, int64_t d) {
-    const OpId id = copyCut(m_, op, std::move(operands), {d, 1}, 1);
+    const OpId id = copyCut(m_, op, std::move(operands), {d, 1});
     m_.region(region).ops.push_back(id);
     return m_.op(id);
   }

@@ -43,7 +43,8 @@ class Branch {
     ir::Values operands;
     for (size_t i = 0; i < op.operands.size(); ++i)
       operands.push_back(part(op.operand(i), row.operands[i]));
-    const OpId made = ir::copyCut(m_, op, std::move(operands), row.cut, rows_.count * row.cut.unit);
+    const OpId made = ir::copyCut(m_, op, std::move(operands),
+                                 {row.cut.dimension, rows_.count * row.cut.unit});
     m_.region(b_.region()).ops.push_back(made);
     return m_.op(made).result();
   }

@@ -78,6 +78,7 @@ Status Planner::planRegion(Scope& scope) {
         view_of_[op.result(i).index] = op.operand(i);
   }
   noteOwn(scope);
+  noteUnread(m_.region(scope.region));
   findLastUses(scope);
   bindResults(scope);
   wantBefore(scope);

@@ -52,6 +52,11 @@ class Planner {
   Status planInPlace(Scope& scope, kernel::Cluster cluster);
   Status planOp(Scope& scope, const ir::Op& op);
   Status planWhile(Scope& scope, const ir::Op& op);
+  Status planParallelLoop(Scope& scope, const ir::Op& op);
+  Status planTurn(const ir::Op& op, std::span<const StorageId> carried, Scope& turn);
+  bool runsInTurns(const ir::Op& op) const;
+  void noteUnread(const ir::Region& region);
+  bool isUnread(const kernel::Cluster& cluster) const;
   Status planBranch(Scope& scope, const ir::Op& op);
   Status planFork(Scope& scope, const ir::Op& op);
   // A sequence that makes the region's results in those storages; to `sequences`.
@@ -83,6 +88,8 @@ class Planner {
   StorageId keep(uint32_t value, StorageId there);
   // The storage whose memory it is, or may be at run time.
   StorageId holder(StorageId id) const;
+  // That it lies in.
+  StorageId whole(StorageId id) const;
   bool diesHere(const Scope& scope, ir::Value v) const;
   // Where `maker` makes a value: the place wanted for it, else a new one.
   StorageId place(Scope& scope, ir::Value v, const kernel::Cluster& maker);
@@ -116,6 +123,8 @@ class Planner {
   std::unordered_map<std::string, uint32_t> kernels_;
   std::vector<uint32_t> slot_of_;
   std::vector<StorageId> touched_;  // since the innermost loop began
+  std::unordered_set<uint32_t> unread_;  // what parallel loops start from
+  bool in_turn_ = false;            // of a parallel loop
   int64_t time_ = 0;
 };
 

@@ -65,7 +65,7 @@ void Planner::reuseInputs(const Scope& scope, kernel::Cluster& cluster) {
 }
 
 Status Planner::planCluster(Scope& scope, kernel::Cluster cluster) {
-  if (isSmallConstant(m_, cluster)) return Status();
+  if (isSmallConstant(m_, cluster) || isUnread(cluster)) return Status();
   for (Value v : cluster.inputs) storageOf(v);
   ++time_;
   reuseInputs(scope, cluster);
@@ -132,6 +132,7 @@ void Planner::startTurns(Scope& scope, const kernel::Cluster& cluster) {
 void Planner::addKernelStep(Scope& scope, kernel::Cluster& cluster) {
   cluster.slices = slicesOf(m_, cluster);
   cluster.numbers = numbersOf(m_, cluster);
+  cluster.is_alone = in_turn_ && cluster.nest == kernel::Nest::contract;
   uint32_t kernel = kernelFor(cluster);
   Step& step = addStep(scope, StepKind::kernel);
   step.target = kernel;

@@ -20,6 +20,7 @@ using program::StepKind;
 
 Status Planner::planOp(Scope& scope, const Op& op) {
   ir::OpId id = scope.units[scope.unit].op;
+  if (runsInTurns(op)) return planParallelLoop(scope, op);
   if (auto region = regionCluster(m_, id)) return planCluster(scope, std::move(*region));
   switch (op.kind) {
     case OpKind::reshape_: case OpKind::optimization_barrier_: return Status();

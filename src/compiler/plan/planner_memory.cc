@@ -86,8 +86,13 @@ StorageId Planner::storageOf(Value v) {
   return keep(r.index, constantStorage(op->literal()));
 }
 
-void Planner::touch(StorageId id) {
+StorageId Planner::whole(StorageId id) const {
   while (storages_[id].part_of != kNoStorage) id = storages_[id].part_of;
+  return id;
+}
+
+void Planner::touch(StorageId id) {
+  id = whole(id);
   storages_[id].first = std::min(storages_[id].first, time_);
   storages_[id].last = std::max(storages_[id].last, time_);
   touched_.push_back(id);

@@ -1,17 +1,17 @@
 #include "compiler/plan/plan.h"
+#include "program/memory.h"
 
 namespace tercel::plan {
 namespace {
 
 std::string_view placeName(program::Place place) {
-  constexpr std::string_view kNames[] = {"arg", "result", "arena", "const"};
+  constexpr std::string_view kNames[] = {"arg", "result", "arena", "const", "turn"};
   return kNames[static_cast<size_t>(place)];
 }
 
 std::string slotText(const program::Program& program, uint32_t id) {
   const program::Slot& slot = program.slots[id];
-  bool numbered =
-      slot.place == program::Place::argument || slot.place == program::Place::result;
+  const bool numbered = program::isNumbered(slot.place);
   return cat(placeName(slot.place), numbered ? cat(slot.index) : "",
              numbered && slot.offset == 0 ? "" : cat('+', slot.offset), '[', slot.bytes, ']');
 }
@@ -40,6 +40,7 @@ void printStep(const Plan& plan, const program::Step& step, std::string& text) {
   text += cat("  ", kKinds[static_cast<size_t>(step.kind)], ' ', step.target, ' ', step.name, " (");
   for (uint32_t slot : step.slots) text += cat(' ', slotText(plan.program, slot));
   text += " )";
+  if (step.kind == program::StepKind::parallel_loop) text += cat(" ", step.tasks, " turns");
   if (!step.text.empty()) text += cat(" \"", step.text, '"');
   for (uint32_t sequence : step.sequences) text += cat(" @", sequence);
   text += '\n';

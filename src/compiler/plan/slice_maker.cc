@@ -105,7 +105,7 @@ Value SliceMaker::copy(Value v, Cut cut, const std::vector<Cut>& operands) {
   const Op& op = *m_.def(v);
   ir::Values made;
   for (size_t i = 0; i < operands.size(); ++i) made.push_back(make(op.operand(i), operands[i]));
-  const OpId copied = ir::copyCut(m_, op, std::move(made), cut, rows_ * cut.unit);
+  const OpId copied = ir::copyCut(m_, op, std::move(made), {cut.dimension, rows_ * cut.unit});
   m_.region(inside_.region()).ops.push_back(copied);
   for (size_t r = 0; r < op.results.size(); ++r) bind(op.result(r), cut, m_.op(copied).result(r));
   return made_.at({v.index, cut});
@@ -116,7 +116,7 @@ void SliceMaker::copyAll(const ir::Region& region, Builder& to) {
     const Op& op = m_.op(id);
     ir::Values operands;
     for (Value v : op.operands) operands.push_back(make(v, {}));
-    const OpId copied = ir::copyCut(m_, op, std::move(operands), {}, 0);
+    const OpId copied = ir::copyCut(m_, op, std::move(operands), ir::Part{});
     m_.region(to.region()).ops.push_back(copied);
     for (size_t r = 0; r < op.results.size(); ++r) bind(op.result(r), {}, m_.op(copied).result(r));
   }
