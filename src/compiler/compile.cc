@@ -94,6 +94,12 @@ Result<program::Program> compile(std::span<const std::byte> bytes, const Compile
   }
 }
 
+Result<int> vectorBytesHere(const std::string& name) {
+  TERCEL_ASSIGN(const codegen::Target target, codegen::Target::named(name));
+  TERCEL_TRY(target.checkHost());
+  return target.vector_bytes;
+}
+
 namespace {
 
 // A product and what may follow it: of LLVM and of the passes it runs most of what programs need.
@@ -109,20 +115,21 @@ constexpr std::string_view kFirstProgram = R"(module @first {
 
 // What the first compilation of a process would otherwise wait for: code generators, their code in
 // memory, functions that kernels share.
-void warmUp(const std::stop_token& stop) {
+void warmUp(const std::stop_token& stop, const CompileOptions& options) {
   unsigned cores = std::thread::hardware_concurrency();
-  codegen::prepare(codegen::Target::host(), static_cast<int>(std::clamp(cores, 1u, 4u)));
+  Result<codegen::Target> target = codegen::Target::named(options.target);
+  if (target.ok()) codegen::prepare(*target, static_cast<int>(std::clamp(cores, 1u, 4u)));
   if (stop.stop_requested()) return;
-  Result<program::Program> program = compile(std::as_bytes(std::span(kFirstProgram)), {});
+  Result<program::Program> program = compile(std::as_bytes(std::span(kFirstProgram)), options);
   if (!program.ok()) TERCEL_LOG(warning, "the first program: ", program.status().message());
 }
 
 }  // namespace
 
-void prepare() {
+void prepare(const CompileOptions& options) {
   static std::jthread worker = [&] {
     try {
-      return std::jthread(warmUp);
+      return std::jthread(warmUp, options);
     } catch (const std::system_error&) {  // no thread to be had: nothing is lost but time
       return std::jthread();
     }

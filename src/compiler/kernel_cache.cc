@@ -110,17 +110,11 @@ class FunctionCache {
   std::unordered_map<std::string, Entry> entries_;
 };
 
-constexpr std::string_view kNative = "native";
 constexpr int kCodegenLevel = 2;
 
 // Below it LLVM makes the same code of kernels, which are all explicit.
 int codegenLevel(const CompileOptions& options) {
   return std::max(kCodegenLevel, options.optimization_level);
-}
-
-Result<codegen::Target> targetOf(const CompileOptions& options) {
-  if (options.target == kNative) return codegen::Target::host();
-  return codegen::Target::named(options.target);
 }
 
 kernel::Machine machineOf(const codegen::Target& target) {
@@ -254,8 +248,8 @@ void completeSteps(program::Program& program, const std::vector<Shared>& kernels
 }  // namespace
 
 Status generateKernels(const ir::Module& module, plan::Plan& plan, const CompileOptions& options) {
-  TERCEL_ASSIGN(const codegen::Target target, targetOf(options));
-  const bool is_native = options.target == kNative;
+  TERCEL_ASSIGN(const codegen::Target target, codegen::Target::named(options.target));
+  const bool is_native = options.target == codegen::kNative;
   size_t count = plan.clusters.size();
   std::vector<Shared> kernels(count);
   std::vector<std::string> keys(count);
@@ -268,8 +262,8 @@ Status generateKernels(const ir::Module& module, plan::Plan& plan, const Compile
     if (!kernels[i]) missing.push_back(i);
   }
   std::unique_ptr<KernelStore> store;
-  if (!missing.empty() && !options.cache_dir.empty() && !options.dump && is_native) {
-    store = std::make_unique<KernelStore>(options.cache_dir);
+  if (!missing.empty() && !options.cache_dir.empty() && !options.dump) {
+    store = std::make_unique<KernelStore>(options.cache_dir, target);
   }
   std::mutex mutex;
   Status failure;

@@ -19,21 +19,19 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// The CPU, and the file this code came from: another build has another size or time.
+// The file this code came from: another build has another size or time.
 const std::string& buildIdentity() {
   static const std::string identity = [] {
-    const codegen::Target& target = codegen::Target::host();
     Dl_info info;
     struct stat file = {};
     if (dladdr(reinterpret_cast<const void*>(&buildIdentity), &info)) stat(info.dli_fname, &file);
-    return cat(target.cpu, ' ', target.features, ' ', file.st_size, '.', file.st_mtim.tv_sec, '.',
-               file.st_mtim.tv_nsec);
+    return cat(file.st_size, '.', file.st_mtim.tv_sec, '.', file.st_mtim.tv_nsec);
   }();
   return identity;
 }
 
-program::Program toProgram(const std::string& key, const CompiledKernel& kernel) {
-  const codegen::Target& target = codegen::Target::host();
+program::Program toProgram(const std::string& key, const CompiledKernel& kernel,
+                           const codegen::Target& target) {
   program::Program stored;
   stored.name = key;
   stored.architecture = target.architecture;
@@ -76,13 +74,14 @@ bool replaceFile(const std::string& path, std::span<const std::byte> bytes) {
 
 }  // namespace
 
-KernelStore::KernelStore(std::string folder) : folder_(std::move(folder)) {
+KernelStore::KernelStore(std::string folder, codegen::Target target)
+    : folder_(std::move(folder)), target_(std::move(target)) {
   std::error_code error;
   fs::create_directories(folder_, error);
 }
 
 std::string KernelStore::pathOf(const std::string& key) const {
-  std::string whole = cat(buildIdentity(), '\n', key);
+  std::string whole = cat(target_.cpu, ' ', target_.features, ' ', buildIdentity(), '\n', key);
   char hash[20];
   std::snprintf(hash, sizeof hash, "%016llx",
                 static_cast<unsigned long long>(
@@ -112,8 +111,10 @@ std::optional<CompiledKernel> KernelStore::find(const std::string& key) const {
 
 void KernelStore::insert(const std::string& key, const CompiledKernel& kernel) const {
   static std::atomic<bool> said{false};
-  if (replaceFile(pathOf(key), program::serialize(toProgram(key, kernel))) || said.exchange(true))
+  if (replaceFile(pathOf(key), program::serialize(toProgram(key, kernel, target_))) ||
+      said.exchange(true)) {
     return;
+  }
   TERCEL_LOG(warning, "cannot keep compiled kernels in ", folder_);
 }
 

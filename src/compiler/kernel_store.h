@@ -4,6 +4,7 @@
 #include <optional>
 #include <string>
 
+#include "compiler/codegen/codegen.h"
 #include "compiler/compiled_kernel.h"
 
 namespace tercel::compiler {
@@ -12,7 +13,7 @@ namespace tercel::compiler {
 // key's is a miss; what cannot be written (a full disk, a missing right) is said once in the log.
 class KernelStore {
  public:
-  explicit KernelStore(std::string folder);
+  KernelStore(std::string folder, codegen::Target target);
 
   std::optional<CompiledKernel> find(const std::string& key) const;
   void insert(const std::string& key, const CompiledKernel& kernel) const;
@@ -20,6 +21,7 @@ class KernelStore {
  private:
   std::string pathOf(const std::string& key) const;
   std::string folder_;
+  codegen::Target target_;
 };
 
 }  // namespace tercel::compiler

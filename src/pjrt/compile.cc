@@ -30,6 +30,7 @@ Result<Compiled> compile(std::string_view code, const Options& options) {
   auto bytes = std::as_bytes(std::span(code.data(), code.size()));
   if (!options.eval) {
     compiler::CompileOptions compile_options;
+    compile_options.target = options.cpu;
     compile_options.cache_dir = options.cache_dir;
     compile_options.can_call = [](std::string_view target) {
       return ffi::isKnownTarget(target) || linalg::find(target);

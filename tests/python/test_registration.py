@@ -49,6 +49,27 @@ def test_the_ways_to_choose_it(how):
     assert done.returncode == 0, done.stderr
 
 
+def test_a_lower_cpu_has_no_more_than_its_vectors(tmp_path):
+    program = "import jax; print(jax.jit(lambda x: (x * 2).sum())(jax.numpy.ones(1000)))"
+    for cpu, register in (("x86-64-v2", "xmm"), ("x86-64-v3", "ymm")):
+        folder = tmp_path / cpu
+        done = run(program, TERCEL_CPU=cpu, TERCEL_DUMP=str(folder))
+        assert done.stdout == "2000.0\n", done.stderr
+        code = "".join(path.read_text() for path in folder.rglob("*_asm.txt"))
+        wider = {"xmm": ("ymm", "zmm"), "ymm": ("zmm",)}[register]
+        assert register in code and not any(other in code for other in wider)
+
+
+@pytest.mark.parametrize("cpu, words", [
+    ("x86-64-v9", "unknown target x86-64-v9; known are native"),
+    ("aarch64", "this machine is x86-64"),
+    ("bdver2", "this machine lacks fma4")])
+def test_a_cpu_that_this_one_is_not(cpu, words):
+    done = run("import jax; jax.devices()", TERCEL_CPU=cpu)
+    assert done.returncode != 0 and f"option cpu = '{cpu}'" in done.stderr, done.stderr
+    assert words in done.stderr
+
+
 def test_a_missing_library_does_not_break_others():
     done = run("import jax; print(jax.jit(lambda x: x + 1)(1))", JAX_PLATFORMS=None,
                PJRT_TERCEL_LIBRARY="/no/such/library.so")

@@ -13,6 +13,9 @@
 
 namespace tercel::codegen {
 
+// The name of the machine that this process runs on.
+constexpr std::string_view kNative = "native";
+
 // A machine to compile for.
 struct Target {
   Architecture architecture = Architecture::x86_64;
@@ -32,8 +35,11 @@ struct Target {
   int64_t l2_bytes = 1 << 20;  // of one core
 
   static const Target& host();
-  // aarch64, or LLVM's name of an x86-64 CPU or level, as x86-64-v3; INVALID_ARGUMENT for another.
+  // native, aarch64, or LLVM's name of an x86-64 CPU or level, as x86-64-v3; INVALID_ARGUMENT for
+  // another.
   static Result<Target> named(std::string_view cpu);
+  // FAILED_PRECONDITION where the host lacks something of it.
+  Status checkHost() const;
 };
 
 struct CodegenOptions {

@@ -68,6 +68,7 @@ const Target& Target::host() {
 }
 
 Result<Target> Target::named(std::string_view cpu) {
+  if (cpu == kNative) return host();
   if (cpu == toString(Architecture::aarch64)) return armTarget();
   Target target{.cpu = std::string(cpu)};
   if (llvm::X86::parseArchX86(target.cpu, /*Only64Bit=*/true) == llvm::X86::CK_None) {
@@ -81,6 +82,20 @@ Result<Target> Target::named(std::string_view cpu) {
   target.features = joined(std::move(names));
   readX86Features(target, [&](const char* name) { return llvm::is_contained(features, name); });
   return target;
+}
+
+Status Target::checkHost() const {
+  if (architecture != host().architecture) {
+    return failedPrecondition("this machine is ", toString(host().architecture));
+  }
+  const std::string lacked = cat(',', host().features, ',');
+  for (std::string_view rest = features; !rest.empty();) {
+    const std::string_view name = rest.substr(0, rest.find(','));
+    rest.remove_prefix(std::min(rest.size(), name.size() + 1));
+    if (name.starts_with('+') && lacked.find(cat(",-", name.substr(1), ',')) != lacked.npos)
+      return failedPrecondition("this machine lacks ", name.substr(1));
+  }
+  return Status();
 }
 
 }  // namespace tercel::codegen

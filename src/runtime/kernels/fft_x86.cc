@@ -14,17 +14,22 @@ TERCEL_FFT_KERNELS(avx512)
 
 namespace {
 
-const Isa kIsa = isaOfThisMachine();
+template <class T>
+const LaneKernels<T>& chosen(const LaneKernels<T>& baseline, const LaneKernels<T>& avx2,
+                             const LaneKernels<T>& avx512) {
+  const Isa isa = isaOfThisMachine();
+  return isa == Isa::baseline ? baseline : isa == Isa::avx2 ? avx2 : avx512;
+}
 
 }  // namespace
 
 template <>
 const LaneKernels<float>& laneKernels() {
-  return kIsa == Isa::baseline ? baseline_f32 : kIsa == Isa::avx2 ? avx2_f32 : avx512_f32;
+  return chosen(baseline_f32, avx2_f32, avx512_f32);
 }
 template <>
 const LaneKernels<double>& laneKernels() {
-  return kIsa == Isa::baseline ? baseline_f64 : kIsa == Isa::avx2 ? avx2_f64 : avx512_f64;
+  return chosen(baseline_f64, avx2_f64, avx512_f64);
 }
 
 }  // namespace tercel::kernels::fft

@@ -3,5 +3,6 @@
 namespace tercel::kernels {
 
 Isa isaOfThisMachine() { return Isa::baseline; }  // NEON's vectors
+void useVectorsOf(int) {}
 
 }  // namespace tercel::kernels

@@ -1,5 +1,8 @@
 #include "runtime/kernels/isa.h"
 
+#include <algorithm>
+#include <atomic>
+
 namespace tercel::kernels {
 namespace {
 
@@ -11,11 +14,19 @@ Isa detected() {
              : Isa::avx2;
 }
 
+std::atomic<Isa> limit{Isa::avx512};
+
 }  // namespace
 
 Isa isaOfThisMachine() {
   static const Isa isa = detected();
-  return isa;
+  return std::min(isa, limit.load(std::memory_order_relaxed));
+}
+
+void useVectorsOf(int bytes) {
+  limit = bytes < vectorBytes(Isa::avx2)     ? Isa::baseline
+          : bytes < vectorBytes(Isa::avx512) ? Isa::avx2
+                                             : Isa::avx512;
 }
 
 }  // namespace tercel::kernels

@@ -7,7 +7,7 @@ namespace tercel::kernels {
 extern const KeyRanks baseline_key_ranks, avx2_key_ranks, avx512_key_ranks;
 
 const KeyRanks& keyRanks() {
-  static const Isa isa = isaOfThisMachine();
+  const Isa isa = isaOfThisMachine();
   return isa == Isa::baseline ? baseline_key_ranks
          : isa == Isa::avx2   ? avx2_key_ranks
                               : avx512_key_ranks;
