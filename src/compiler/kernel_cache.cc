@@ -121,6 +121,7 @@ kernel::Machine machineOf(const codegen::Target& target) {
   kernel::Machine machine;
   machine.vector_bytes = target.vector_bytes;
   machine.vector_registers = target.vector_registers;
+  machine.has_scalb = target.has_avx512;
   machine.has_pair_dot = target.has_pair_dot;
   machine.has_byte_dot = target.byte_dot_bytes >= target.vector_bytes;
   machine.has_tiles = target.has_tiles;

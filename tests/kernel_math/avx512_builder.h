@@ -125,6 +125,7 @@ struct Avx512Builder : Base {
   M maskOr(M x, M y) { return x | y; }
   M maskNot(M x) { return ~x; }
 
+  static bool hasScalb() { return hooks; }
   V scalb(V x, V k) requires hooks { return Base::scalbImpl(x, k); }
   template <size_t n, class F>
   V rarely(const char*, M m, const std::array<V, n>& v, F&& f) requires hooks {

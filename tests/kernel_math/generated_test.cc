@@ -53,6 +53,7 @@ codegen::MachineCode generate(const char* name, F f, const codegen::Target& targ
   const int lanes = target.vector_bytes * 8 / bits;
   kernel::Kernel kernel{.name = name};
   kernel::Builder b(kernel);
+  b.has_scalb = target.has_avx512;
   auto x = b.addParam(scalar, true), y = b.addParam(scalar, true), out = b.addParam(scalar, false);
   b.forLoop(b.taskBegin(), b.taskEnd(), lanes, [&](kernel::V i) {
     kernel::MathBuilder<bits> math{b, static_cast<uint16_t>(lanes)};

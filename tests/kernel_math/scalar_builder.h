@@ -71,6 +71,7 @@ template <class T>
 struct HookedScalarBuilder : ScalarBuilder<T> {
   using V = T;
 
+  static bool hasScalb() { return true; }
   V scalb(V x, V k) {
     const T limit = 10000;
     return std::isnan(k) ? k

@@ -16,6 +16,8 @@ class Builder {
  public:
   explicit Builder(Kernel& kernel);
 
+  bool has_scalb = true;  // as one instruction of the machine
+
   Kernel& kernel() { return kernel_; }
   Type type(V v) const { return kernel_.type(v); }
   V taskBegin() const { return kernel_.blocks[0].args[0]; }

@@ -42,6 +42,7 @@ class KernelLowering : public KernelHolder, public Lowering {
  public:
   KernelLowering(const ir::Module& module, const Cluster& cluster, const Machine& machine)
       : Lowering(module, cluster, machine, own) {
+    own.has_scalb = machine.has_scalb;
     addParams();
   }
   std::vector<BufferId> input_buffers;

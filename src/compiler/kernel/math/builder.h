@@ -70,7 +70,8 @@ concept MathBuilder = (B::kBits == 32 || B::kBits == 64) &&
 
 // What a builder may add, each found by its name:
 //
-//   V scalb(V x, V k)          x * 2^k rounded once, k integral, any size (AVX-512: vscalef)
+//   bool hasScalb()            whether the machine has it (AVX-512: vscalef):
+//   V scalb(V x, V k)          x * 2^k rounded once, k integral, any size
 //   V rarely(name, M m, array<V, n> v, F f)
 //                              f(v), which is v[0] in the lanes where m is false; may skip f where
 //                              m is false in all lanes. f is a function of v alone, the one of

@@ -33,24 +33,38 @@ Real<B> scaleByPower(Real<B> p, Bits<B> k) {
   return p * powerOfTwo(half) * powerOfTwo(k - half);
 }
 
+template <class B>
+bool hasScalb(const B& b) {
+  if constexpr (requires { b.hasScalb(); }) return b.hasScalb();
+  return false;
+}
+
 // The same with k as a float, and k in the low bits of `shifted`.
 template <class B>
 Real<B> scaleByPower(Real<B> p, Real<B> shifted, [[maybe_unused]] Real<B> k) {
-  if constexpr (requires { p.b->scalb(p.v, k.v); }) {
-    return {p.b, p.b->scalb(p.v, k.v)};
-  } else {
-    return scaleByPower(p, shifted.bits() - Format<B>::kShifterBits);
-  }
+  if constexpr (requires { p.b->scalb(p.v, k.v); })
+    if (hasScalb(*p.b)) return {p.b, p.b->scalb(p.v, k.v)};
+  return scaleByPower(p, shifted.bits() - Format<B>::kShifterBits);
 }
 
 // The same where `tiny` has the lanes whose result is less than the smallest normal number: they
 // are scaled to a count of the smallest subnormal ones, and that count is the result's bits.
-// Multiplication takes microcode, some hundred cycles, for a subnormal result.
+// Multiplication takes microcode, some hundred cycles, for a subnormal result. p is from 1/2 to 2, k
+// at most one more than the largest exponent, and not as small as to make the count less than 2^-100.
 template <class B>
 Real<B> scaleByPower(Real<B> p, Real<B> shifted, Real<B> k, Mask<B> tiny) {
   using F = Format<B>;
   constexpr double up = F::kBias - 1 + F::kMantissa;
   constexpr double unit = INT64_C(1) << F::kMantissa;  // y + unit is rounded to an integer
+  if (!hasScalb(*p.b)) {
+    // 2p 2^(k - 1), as p < 1 where 2^k is more than there is; 2^(k - 1) may be a subnormal number.
+    constexpr int64_t least = INT64_C(1) << (F::kMantissa - 1);
+    Bits<B> power = (shifted + select(tiny, up, p.same(0.0))).bits().shl(F::kMantissa) +
+                    (F::kOne - (INT64_C(1) << F::kMantissa));
+    Real<B> half = fromBits(select(power < least, power.same(least), power));
+    Real<B> added = select(tiny, unit, p.same(0.0));
+    return fromBits(fma(p + p, half, added).bits() - added.bits());
+  }
   Real<B> y = scaleByPower(p, select(tiny, shifted + up, shifted), select(tiny, k + up, k));
   return select(tiny, fromBits((y + unit).bits() - F::bitsOf(unit)), y);
 }

@@ -64,9 +64,10 @@ Real<B> exp2Pair(Pair<B> x) {
   using F = Format<B>;
   using C = Coefficients<B::kBits>;
   constexpr double bound = F::kIsF64 ? 1100 : 170;  // beyond it 0 or infinite
+  constexpr double overflow = F::kBias + 2;
   Mask<B> far = abs(x.hi) > bound;
   Real<B> lo = select(far, 0.0, x.lo);
-  Real<B> hi = max(-bound, min(bound, x.hi));
+  Real<B> hi = max(-bound, min(overflow, x.hi));
   Real<B> shifted = hi + F::kShifter;
   Real<B> k = shifted - F::kShifter;
   auto [r, r_lo] = fastSum(hi - k, lo);
