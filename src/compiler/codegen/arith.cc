@@ -234,7 +234,13 @@ llvm::Value* Emitter::emitExtremum(const Inst& inst) {
     };
     Value *one = ordered(a, b), *other = ordered(b, a);
     Value* both = maximum ? ir_.CreateAnd(one, other) : ir_.CreateOr(one, other);
-    picked = ir_.CreateBitCast(both, a->getType());
+    // The other operand where one is NaN: together they are NaN, and so is what has all bits.
+    if (maximum && !a->getType()->isVectorTy()) {
+      picked = ir_.CreateBitCast(both, a->getType());
+    } else {
+      Value* nan = ir_.CreateSExt(ir_.CreateFCmpUNO(a, b), both->getType());
+      return ir_.CreateBitCast(maximum ? ir_.CreateOr(both, nan) : both, a->getType());
+    }
   }
   return ir_.CreateSelect(ir_.CreateFCmpUNO(a, b), ir_.CreateFAdd(a, b), picked);
 }
