@@ -289,7 +289,7 @@ class RowsNest {
     // are hidden by work that does not.
     bool several = n > 0 && n <= 2 && plan_.vectorExtent() >= 8 * plan_.lanes() && repeatable_ &&
                    !stages_.computesCostly(stage);
-    size_t unroll = several ? 4 : 1;
+    size_t unroll = !several ? 1 : n == 1 && low_.machine.vector_bytes < 64 ? 8 : 4;
     Elems now;
     for (size_t u = 0; u < unroll; ++u) now.insert(now.end(), start.begin(), start.end());
     now = reducedLoops(e, groups, now, [&](std::vector<Index>& at, Elems values) {
