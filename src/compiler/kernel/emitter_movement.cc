@@ -37,8 +37,23 @@ V Emitter::inBounds(const Index& x, int64_t extent) {
   if (space_.highest(x) < 0 || space_.lowest(x) >= extent) return b_.constant({Scalar::i1, 1}, 0);
   if (bounds) bounds->push_back({x, extent});
   space_.noteBareUse(x);
-  V value = space_.varies(x) ? space_.emitLanes(x, lanes_) : space_.emitScalar(x);
-  return b_.compare(Opcode::icmp, Predicate::ult, value, b_.index(extent));
+  if (!space_.varies(x))
+    return b_.compare(Opcode::icmp, Predicate::ult, space_.emitScalar(x), b_.index(extent));
+  V value = narrowLanes(x);
+  return b_.compare(Opcode::icmp, Predicate::ult, value, b_.integer(b_.type(value), extent));
+}
+
+// In words of 32 bits where they hold it: twice as many fit into a vector.
+V Emitter::narrowLanes(const Index& x) {
+  constexpr int64_t kFar = 1 << 30;
+  int64_t step = 0;
+  if (!space_.linearInLanes(x, &step) || std::abs(step) > kFar / (2 * lanes_) ||
+      space_.lowest(x) < -kFar / 2 || space_.highest(x) > kFar / 2)
+    return space_.emitLanes(x, lanes_);
+  const Type words{Scalar::i32, static_cast<uint16_t>(lanes_)};
+  V first = b_.cast(Opcode::itrunc, space_.emitScalar(x, /*skip_constant=*/true), Scalar::i32);
+  V steps = b_.binary(Opcode::imul, b_.laneIds(words), b_.integer(words, step));
+  return b_.iadd(b_.widen(first, lanes_), b_.iadd(steps, b_.integer(words, x.constant)));
 }
 
 Index Emitter::undilate(Index x, int64_t extent, int64_t gap, Guard& inside) {
