@@ -161,6 +161,26 @@ TEST_F(Space, NumbersOfEachLane) {
   EXPECT_EQ(base, space.add(loops[0], Index(3)));
 }
 
+TEST_F(Space, LanesWithoutAPlaceStayWithout) {
+  Index some = space.known({4, kNoPlace, 6, 9}, 10), base;
+  Index twice = space.add(space.scale(some, 2), Index(1));
+  EXPECT_EQ(space.knownLanes(twice, 4, &base), (std::vector<int64_t>{8, kNoPlace, 12, 18}));
+  EXPECT_EQ(base, Index(1));
+  EXPECT_EQ(space.knownLanes(space.quotient(some, 3), 4, &base),
+            (std::vector<int64_t>{1, kNoPlace, 2, 3}));
+}
+
+// An index that a guard keeps inside is not divided by the size of the whole.
+TEST_F(Space, TheFirstDimensionTakesWhatIsLeft) {
+  Index outside = space.subtract(space.linear(loops, kExtents), Index(20));
+  for (const std::vector<int64_t>& dims :
+       {std::vector<int64_t>{120}, std::vector<int64_t>{1, 120}, std::vector<int64_t>{6, 20}}) {
+    Index back = space.linear(space.delinear(outside, dims), dims);
+    EXPECT_EQ(back, outside);
+    EXPECT_EQ(back.terms.size(), 3u);
+  }
+}
+
 TEST_F(Space, ALoopOfOneTripIsZero) {
   EXPECT_EQ(space.loop(b.opaque({Scalar::i64, 1}), 1), Index(0));
 }

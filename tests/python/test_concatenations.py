@@ -108,3 +108,25 @@ def test_in_branches_and_loops(agree, rng):
     arrays = operands(rng, SIZES)
     for k in (0, 1):
         agree(run, np.int32(k), *arrays)
+
+
+@pytest.mark.parametrize("dtype", [np.bool_, np.int8, np.int16, np.float32])
+@pytest.mark.parametrize("columns", [5, 12, 31, 32])
+def test_neighbours_of_short_rows(agree, rng, dtype, columns):
+    def run(grid):
+        def turn(_, grid):
+            moved = [jnp.roll(grid, (i, j), (0, 1)) for i in (-1, 0, 1) for j in (-2, 0, 1)]
+            return sum(m.astype(jnp.int8) for m in moved).astype(dtype)
+
+        return jax.lax.fori_loop(0, 3, turn, grid)
+
+    agree(run, rng.integers(0, 2, (33, columns)).astype(dtype))
+
+
+@pytest.mark.parametrize("mode", ["reflect", "wrap", "edge", "symmetric"])
+@pytest.mark.parametrize("columns", [7, 50])
+def test_margins_around_a_flat_array(agree, rng, mode, columns):
+    def run(x):
+        return jnp.pad(x.reshape(-1, columns), ((3, 2), (5, 4)), mode=mode)
+
+    agree(run, rng.standard_normal(columns * 90).astype(np.float32))

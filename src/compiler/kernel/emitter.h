@@ -70,7 +70,8 @@ class Emitter {
   void storeAt(BufferId buffer, DType dtype, const Index& index, const Elem& elem);
   Elem loadAt(BufferId buffer, DType dtype, const Index& index);
   V loadStrided(BufferId buffer, const Index& index, int step);
-  V loadNear(BufferId buffer, const Index& index);
+  V loadNear(BufferId buffer, const Index& index, V mask);
+  V loadInOrder(BufferId buffer, const Index& base, std::span<const int64_t> places, V mask);
   V loadPlaces(BufferId buffer, V at, int64_t offset, std::span<const int64_t> places);
   V loadSideBySide(BufferId buffer, V at, int64_t offset, std::span<const int64_t> places,
                    int64_t width);

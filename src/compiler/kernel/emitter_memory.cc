@@ -85,8 +85,8 @@ Elem Emitter::loadAt(BufferId buffer, DType dtype, const Index& index) {
   if (space_.linearInLanes(index, &step) && step > 1 &&
       step <= mostVectors(storedScalar(dtype)) && !complex && !mask.valid())
     return {extend(loadStrided(buffer, index, static_cast<int>(step))), {}};
-  if (!mask.valid() && !complex)
-    if (V near = loadNear(buffer, index); near.valid()) return {extend(near)};
+  if (!complex)
+    if (V near = loadNear(buffer, index, mask); near.valid()) return {extend(near)};
   if (!mask.valid()) mask = b_.constant(mask_type, 1);
   V at = space_.emitLanes(index, lanes_);
   if (!complex) return {extend(b_.gather(buffer, at, mask)), {}};
@@ -103,15 +103,45 @@ V Emitter::loadStrided(BufferId buffer, const Index& index, int step) {
 }
 
 // Lanes at known places within a few vectors. Invalid where they are not.
-V Emitter::loadNear(BufferId buffer, const Index& index) {
+V Emitter::loadNear(BufferId buffer, const Index& index, V mask) {
   Index base;
   std::vector<int64_t> places = space_.knownLanes(index, lanes_, &base);
   if (places.empty()) return {};
-  auto [first, last] = std::minmax_element(places.begin(), places.end());
-  const int64_t lowest = *first, reach = *last - lowest + 1;
-  if (reach > mostVectors(b_.kernel().buffers[buffer].element) * lanes_) return {};
-  for (int64_t& place : places) place -= lowest;
+  if (V all = loadInOrder(buffer, base, places, mask); all.valid() || mask.valid()) return all;
+  int64_t lowest = INT64_MAX, highest = INT64_MIN;
+  for (int64_t place : places) {
+    if (place == kNoPlace) continue;
+    lowest = std::min(lowest, place);
+    highest = std::max(highest, place);
+  }
+  if (highest - lowest >= mostVectors(b_.kernel().buffers[buffer].element) * lanes_) return {};
+  for (int64_t& place : places)
+    if (place != kNoPlace) place -= lowest;
   return loadPlaces(buffer, space_.emitScalar(base, true), base.constant + lowest, places);
+}
+
+// Where all lanes that matter lie side by side: without the others. Invalid where they do not.
+V Emitter::loadInOrder(BufferId buffer, const Index& base, std::span<const int64_t> places, V mask) {
+  std::vector<int16_t> unused;
+  int64_t first = kNoPlace;  // lane 0's
+  for (int64_t lane = 0; lane < lanes_; ++lane) {
+    const int64_t place = places[static_cast<size_t>(lane)];
+    unused.push_back(place == kNoPlace);
+    if (place == kNoPlace) continue;
+    if (first == kNoPlace) first = place - lane;
+    if (first != place - lane) return {};
+  }
+  if (first == kNoPlace) return {};
+  V at = space_.emitScalar(base, true);
+  const int64_t offset = base.constant + first;
+  if (std::ranges::find(unused, 1) != unused.end()) {
+    V ids = b_.laneIds({Scalar::i8, static_cast<uint16_t>(lanes_)});
+    V used = b_.compare(Opcode::icmp, Predicate::eq, b_.shuffle(ids, ids, unused),
+                        b_.integer(b_.type(ids), 0));
+    mask = mask.valid() ? b_.binary(Opcode::and_, mask, used) : used;
+  }
+  return mask.valid() ? b_.loadMasked(buffer, at, mask, offset)
+                      : b_.load(buffer, at, lanes_, offset);
 }
 
 // Memory is loaded from 0 to the last of the places, beyond which there may be none, and they are
@@ -127,7 +157,9 @@ V Emitter::loadPlaces(BufferId buffer, V at, int64_t offset, std::span<const int
                                    firstLanes(b_, static_cast<int>(width), b_.index(reach)).lanes,
                                    offset);
   if (reach == 1) return b_.widen(all, lanes_);
-  std::vector<int16_t> from(places.begin(), places.end());
+  std::vector<int16_t> from;
+  for (int64_t place : places)
+    from.push_back(static_cast<int16_t>(place == kNoPlace ? 0 : place));
   return shuffled(b_, all, from);
 }
 

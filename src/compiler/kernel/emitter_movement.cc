@@ -149,11 +149,10 @@ Elem Emitter::concatenateLanes(std::vector<int64_t> places, int64_t size, int64_
                                const std::function<Elem()>& rest,
                                const std::function<Elem(Index)>& here) {
   auto isHere = [=](int64_t place) { return place >= 0 && place < size; };
-  const auto some = std::ranges::find_if(places, isHere);
-  if (some == places.end()) return rest();
+  if (std::ranges::none_of(places, isHere)) return rest();
   std::vector<bool> is_later;
   for (int64_t place : places) is_later.push_back(place >= size && place < left);
-  std::ranges::replace_if(places, std::not_fn(isHere), int64_t{*some});
+  std::ranges::replace_if(places, std::not_fn(isHere), kNoPlace);
   const Elem chosen = here(space_.known(std::move(places), size));
   const bool is_last = std::ranges::find(is_later, true) == is_later.end();
   return is_last ? chosen : blended(is_later, rest(), chosen);
@@ -165,7 +164,8 @@ std::vector<int64_t> Emitter::knownPlaces(const Index& index) const {
   if (lanes_ == 1 || !space_.varies(index)) return {};
   std::vector<int64_t> places = space_.knownLanes(index, lanes_, &base);
   if (!base.isConstant()) return {};
-  for (int64_t& place : places) place += base.constant;
+  for (int64_t& place : places)
+    if (place != kNoPlace) place += base.constant;
   return places;
 }
 
@@ -180,7 +180,9 @@ std::optional<Index> Emitter::knownIndex(ir::Value start, const Indices& indices
   std::vector<int64_t> places = knownPlaces(space_.linear(indices, literal.shape().dims));
   if (places.empty()) return {};
   for (int64_t& place : places)
-    place = static_cast<int64_t>(std::clamp(literal.number(place), 0.0, static_cast<double>(limit)));
+    if (place != kNoPlace)
+      place = static_cast<int64_t>(
+          std::clamp(literal.number(place), 0.0, static_cast<double>(limit)));
   return space_.known(std::move(places), limit + 1);
 }
 

@@ -177,12 +177,15 @@ Index IndexSpace::linear(std::span<const Index> indices, std::span<const int64_t
 
 Indices IndexSpace::delinear(const Index& linear, std::span<const int64_t> dims) {
   Indices indices(dims.size());
+  size_t first = 0;  // what is left for it is not beyond it
+  while (first < dims.size() && dims[first] == 1) ++first;
   Index rest = linear;
-  for (size_t d = dims.size(); d-- > 0;) {
+  for (size_t d = dims.size(); d-- > first + 1;) {
     if (dims[d] == 1) continue;
     indices[d] = remainder(rest, dims[d]);
     rest = quotient(rest, dims[d]);
   }
+  if (first < dims.size()) indices[first] = rest;
   return indices;
 }
 
@@ -224,9 +227,11 @@ bool IndexSpace::atLane(uint32_t id, int lane, int64_t* value) const {
   int64_t inner = atom.inner.constant, part;
   for (Term t : atom.inner.terms) {
     if (!atLane(t.atom, lane, &part)) return false;
-    inner += t.factor * part;
+    inner = part == kNoPlace || inner == kNoPlace ? kNoPlace : inner + t.factor * part;
   }
-  *value = atom.kind == Atom::Kind::quotient ? inner / atom.divisor : inner % atom.divisor;
+  *value = inner;
+  if (inner != kNoPlace)
+    *value = atom.kind == Atom::Kind::quotient ? inner / atom.divisor : inner % atom.divisor;
   return true;
 }
 
@@ -241,7 +246,8 @@ std::vector<int64_t> IndexSpace::knownLanes(const Index& a, int lanes, Index* ba
     int64_t value;
     for (int l = 0; l < lanes; ++l) {
       if (!atLane(t.atom, l, &value)) return {};
-      known[static_cast<size_t>(l)] += t.factor * value;
+      int64_t& sum = known[static_cast<size_t>(l)];
+      sum = value == kNoPlace || sum == kNoPlace ? kNoPlace : sum + t.factor * value;
     }
   }
   return known;
@@ -275,14 +281,17 @@ V IndexSpace::emitScalar(const Index& a, bool skip_constant) {
   return sum;
 }
 
-// Digits, by as many as there are lanes: each is another lane's number.
+// Digits, by as many as there are lanes: each is another lane's number. Where it does not matter,
+// it is one that exists.
 V IndexSpace::emitKnown(std::span<const int64_t> at_lanes) {
   const auto lanes = static_cast<int64_t>(at_lanes.size());
   const Type type{Scalar::i64, static_cast<uint16_t>(lanes)};
   V ids = builder_.laneIds(type);
   std::vector<int16_t> digits;
   std::vector<int64_t> rest;
+  const auto some = std::ranges::find_if(at_lanes, [](int64_t n) { return n != kNoPlace; });
   for (int64_t n : at_lanes) {
+    if (n == kNoPlace) n = some == at_lanes.end() ? 0 : *some;
     digits.push_back(static_cast<int16_t>(n % lanes));
     rest.push_back(n / lanes);
   }

@@ -15,6 +15,9 @@
 
 namespace tercel::kernel {
 
+// Where a lane's element does not matter.
+constexpr int64_t kNoPlace = INT64_MIN;
+
 struct Term {
   uint32_t atom;
   int64_t factor;
@@ -44,7 +47,7 @@ struct Atom {
   bool is_loop = false;
   bool is_vector_loop = false;
   V value;            // scalar: i64; lanes: vector of i64
-  std::vector<int64_t> at_lanes;  // known: one number for each lane
+  std::vector<int64_t> at_lanes;  // known: one number for each lane, or kNoPlace
   Index inner;        // quotient, remainder
   int64_t divisor = 1;
 };
@@ -74,7 +77,8 @@ class IndexSpace {
   // Whether the value differs between lanes; if it does so linearly, *step is the difference.
   bool varies(const Index& a) const;
   bool linearInLanes(const Index& a, int64_t* step) const;
-  // Of an index that is `base` plus a number known for each lane: those numbers. Else empty.
+  // Of an index that is `base` plus a number known for each lane: those numbers, or kNoPlace. Else
+  // empty.
   std::vector<int64_t> knownLanes(const Index& a, int lanes, Index* base) const;
 
   // The scalar value (lane 0's), less the constant where `skip_constant`.
