@@ -157,3 +157,13 @@ def test_derivatives_over_a_basis(agree, rng):
     x = rng.standard_normal((5, 4)).astype(np.float32)
     agree(jax.jacfwd(lambda x: jnp.linalg.svd(x, compute_uv=False)), x)
     agree(jax.jacfwd(lambda x: jnp.tanh(x @ x.T) @ x), x)
+
+
+@pytest.mark.parametrize("n", [1, 3, 8, 16, 33])
+@pytest.mark.parametrize("k", [31, 64, 501, 2000, 5003])
+def test_sums_of_few_columns_in_loops(agree, rng, k, n):
+    def run(a, v):
+        return jax.lax.fori_loop(0, 4, lambda _, w: jnp.tanh(a.T @ (a @ w - v) / k), a[0])
+
+    agree(run, rng.standard_normal((k, n)).astype(np.float32),
+          rng.standard_normal(k).astype(np.float32), scale=4)

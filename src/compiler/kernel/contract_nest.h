@@ -140,8 +140,12 @@ class ContractNest {
   V multiplyAdd(Emitter& e, V a, V b, V sum);
   Sums overK(Emitter& e, const Tile& tile, size_t at, Groups groups, Index linear,
              const Sums& sums);
+  using Body = std::function<Sums(V, const Sums&)>;
   Sums inRuns(std::pair<V, V> range, int64_t count, int64_t inside, int64_t lanes, const Sums& sums,
-              const std::function<Sums(V, const Sums&)>& body);
+              const Body& body);
+  Sums inChains(std::pair<V, V> range, int64_t count, int64_t lanes, const Sums& sums,
+                const Body& body);
+  Sums oneByOne(std::pair<V, V> range, int64_t lanes, const Sums& sums, const Body& body);
   Sums step(Emitter& e, const Tile& tile, const Groups& groups, const Index& k, const Sums& sums);
   V nVector(Emitter& e, const Tile& tile, const Groups& groups, const Index& k, int v);
   V mScalar(Emitter& e, const Tile& tile, const Groups& groups, const Index& k, int64_t i);

@@ -115,16 +115,51 @@ ContractNest::Sums ContractNest::overK(Emitter& e, const Tile& tile, size_t at, 
   });
 }
 
+ContractNest::Sums ContractNest::oneByOne(std::pair<V, V> range, int64_t lanes, const Sums& sums,
+                                          const Body& body) {
+  return b_.forLoop(range.first, range.second, lanes, {sums.begin(), sums.end()},
+                    [&](V i, std::span<const V> now) {
+    return body(i, Sums(now.begin(), now.end()));
+  });
+}
+
+// Additions to few sums would wait for each other: several are added up side by side.
+ContractNest::Sums ContractNest::inChains(std::pair<V, V> range, int64_t count, int64_t lanes,
+                                          const Sums& sums, const Body& body) {
+  constexpr int64_t kChains = 8, kFewestTurns = 4;
+  const auto own = static_cast<int64_t>(sums.size());
+  int64_t at_once = 1;
+  while (2 * at_once * own <= kChains && 2 * at_once * lanes * kFewestTurns <= count) at_once *= 2;
+  if (at_once == 1) return oneByOne(range, lanes, sums, body);
+  const auto [first, last] = range;
+  V whole = b_.binary(Opcode::and_, b_.isub(last, first), b_.index(-at_once * lanes));
+  V middle = b_.iadd(first, whole);
+  Sums all(static_cast<size_t>(at_once * own), b_.constant(b_.type(sums[0]), 0));
+  std::ranges::copy(sums, all.begin());
+  all = b_.forLoop(first, middle, at_once * lanes, {all.begin(), all.end()},
+                   [&](V i, std::span<const V> now) {
+    Sums next;
+    for (int64_t k = 0; k < at_once; ++k) {
+      const auto part = now.subspan(static_cast<size_t>(k * own), sums.size());
+      const Sums added = body(b_.iadd(i, b_.index(k * lanes)), Sums(part.begin(), part.end()));
+      for (V sum : added) next.push_back(sum);
+    }
+    return next;
+  });
+  for (size_t left = all.size() / 2; left >= sums.size(); left /= 2)
+    for (size_t i = 0; i < left; ++i)
+      all[i] = b_.binary(isFloat(sum_) ? Opcode::fadd : Opcode::iadd, all[i], all[i + left]);
+  return oneByOne({middle, last}, lanes, Sums(all.begin(), all.begin() + own), body);
+}
+
 // A loop of `count` iterations, `lanes` at a time, each of which adds `inside` products. A long sum
 // is added up from those of shorter runs: rounding errors grow with a run's length.
 ContractNest::Sums ContractNest::inRuns(std::pair<V, V> range, int64_t count, int64_t inside,
-                                        int64_t lanes, const Sums& sums,
-                                        const std::function<Sums(V, const Sums&)>& body) {
+                                        int64_t lanes, const Sums& sums, const Body& body) {
   constexpr int64_t kLongestRun = 1024;
   auto loop = [&](V lo, V hi, const Sums& from) {
-    return b_.forLoop(lo, hi, lanes, {from.begin(), from.end()}, [&](V i, std::span<const V> now) {
-      return body(i, Sums(now.begin(), now.end()));
-    });
+    return inside == 1 ? inChains({lo, hi}, count, lanes, from, body)
+                       : oneByOne({lo, hi}, lanes, from, body);
   };
   bool is_level = inside <= kLongestRun && kLongestRun < inside * count / lanes;
   if (!is_level || !isFloat(sum_)) return loop(range.first, range.second, sums);

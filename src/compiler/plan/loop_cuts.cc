@@ -1,7 +1,6 @@
 #include "compiler/plan/loop_cuts.h"
 
 #include <algorithm>
-#include <cmath>
 #include <unordered_map>
 #include <unordered_set>
 
@@ -90,9 +89,11 @@ class Search {
       const Op& op = *m_.def(Value{value});
       double work = static_cast<double>(m_.shape(op.result()).elements());
       if (work <= 1 || op.operands.empty() || isFreeMovement(op.kind)) continue;
-      if (op.kind == OpKind::dot_general_ || op.kind == OpKind::reduce_)
-        work = static_cast<double>(m_.shape(op.operand(0)).elements()) *
-               (op.kind == OpKind::reduce_ ? 1 : std::sqrt(work));
+      if (op.kind == OpKind::reduce_)
+        work = static_cast<double>(m_.shape(op.operand(0)).elements());
+      if (op.kind == OpKind::dot_general_)
+        for (int64_t d : op.ints(AttrKey::lhs_contracting_dimensions))
+          work *= static_cast<double>(m_.shape(op.operand(0)).dims[static_cast<size_t>(d)]);
       (part.isWhole() ? whole : cut) += work;
     }
     return kMostSlices * whole <= cut;
