@@ -127,3 +127,47 @@ def test_permutations_of_rows(agree, rng, dtype, length):
     places = rng.permutation(length)
     x = rng.integers(0, 100, (203, length)).astype(dtype)
     agree(lambda a: (a[:, places], a[:, places][::-1], a[:, places[3:]].astype("float32")), x)
+
+
+@pytest.mark.parametrize("dtype", [np.uint8, np.float32])
+@pytest.mark.parametrize("channels", [1, 3, 16])
+@pytest.mark.parametrize("size", [(36, 48), (24, 96), (12, 16), (8, 12), (7, 30), (54, 56)])
+def test_images_of_other_sizes(agree, rng, dtype, channels, size):
+    image = rng.integers(0, 256, (24, 32, channels)).astype(dtype)
+    agree(lambda x: jax.image.resize(x, (*size, channels), "nearest"), image)
+    agree(lambda x: jax.image.resize(x.transpose(2, 0, 1), (channels, *size), "nearest"), image)
+
+
+def test_lines_at_places_that_are_known(agree, rng):
+    def run(x):
+        back = jnp.arange(20, 5, -3)
+        return (x[jnp.arange(3, 24, 4)], x[:, back], jnp.repeat(x, 3, axis=1),
+                jnp.take(x, jnp.arange(30) // 2 - 3, axis=0, mode="clip"),
+                jnp.take(x, jnp.arange(8) * 5 // 3, axis=1), x[jnp.arange(24) % 6],
+                jnp.take(x, jnp.arange(20, 28), axis=0, mode="fill", fill_value=-1))
+
+    agree(run, rng.standard_normal((24, 32)).astype(np.float32))
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.int32])
+def test_gradients_and_sums_at_places_that_are_known(agree, rng, dtype):
+    def run(x, u):
+        half, back = jnp.arange(24) // 2, jnp.arange(23, -1, -1)
+        return (x.at[half].add(u), x.at[back].add(u), x.at[3:20:4].add(u[:5]),
+                x.at[jnp.arange(24) + 5].add(u), x.at[half * 2 + 1].add(u))
+
+    agree(run, *(rng.integers(-99, 99, (24, 32)).astype(dtype) for _ in range(2)))
+
+
+@pytest.mark.parametrize("size", [(48, 64), (12, 16), (36, 48), (72, 32)])
+def test_gradients_of_images_of_other_sizes(agree, rng, size):
+    def loss(x):
+        return jnp.sum(jnp.sin(jax.image.resize(x, (*size, 3), "nearest")))
+
+    agree(jax.grad(loss), rng.standard_normal((24, 32, 3)).astype(np.float32))
+
+
+def test_minus_zero_stays_where_nothing_is_added(tercel):
+    with jax.default_device(tercel):
+        x = jax.jit(lambda x: x.at[jnp.arange(0, 8, 2)].add(1.0))(jnp.full(8, -0.0))
+    assert np.signbit(np.asarray(x)).tolist() == [False, True] * 4

@@ -83,7 +83,7 @@ class TransposeNest {
 
   void run() {
     chooseTasks();
-    lanes_ = low_.movesBits() && !isComplex(dtype_)
+    lanes_ = low_.movesBits() && !isComplex(dtype_) && !gathers()
                  ? low_.machine.vector_bytes / static_cast<int>(byteSize(held_))
                  : vectorLanes(m_, low_.cluster, low_.machine);
     while (lanes_ > 1 && lanes_ / 2 >= out_.extent) lanes_ /= 2;
@@ -93,6 +93,12 @@ class TransposeNest {
   }
 
  private:
+  bool gathers() const {
+    return std::ranges::any_of(low_.cluster.ops, [&](ir::OpId id) {
+      return m_.op(id).kind == ir::OpKind::gather_;
+    });
+  }
+
   static Scalar heldAs(Scalar stored) {
     if (stored == Scalar::f16 || stored == Scalar::bf16) return Scalar::i16;
     return stored == Scalar::i1 ? Scalar::i8 : stored;

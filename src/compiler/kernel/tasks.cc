@@ -48,6 +48,7 @@ TaskShape chooseTasks(const LoopPlan& plan, size_t groups, int64_t elements, int
 // row does, `rows` further.
 struct ShortRows {
   int64_t length = 1, vectors = 1, rows = 1;
+  Dims extents;  // of the loops along a row
 };
 
 // The loops over one piece of the domain.
@@ -90,9 +91,11 @@ class ElementLoops {
     });
   }
 
+  // Of what the vectors hold: not of the starts of slices.
   int widest() const {
     int64_t bytes = 1;
-    for (const Access& access : plan_.accesses) bytes = std::max(bytes, access.element_bytes);
+    for (size_t a = 0; a < plan_.accesses.size(); ++a)
+      if (plan_.strides[a].back() != 0) bytes = std::max(bytes, plan_.accesses[a].element_bytes);
     return static_cast<int>(bytes);
   }
 
@@ -101,8 +104,8 @@ class ElementLoops {
                           : vectorLanes(low_.module, low_.cluster, low_.machine);
     step_ = lanes_;
     int64_t extent = plan_.groupExtent(loops_ - 1);
-    if (chooseShortRows(extent)) {
-      --loops_;
+    if (chooseShortRows()) {
+      loops_ -= short_.extents.size();
       step_ = short_.rows;
       lane_ = space_.loop(b_.index(0), lanes_, true);
       return;
@@ -120,20 +123,38 @@ class ElementLoops {
     return is_known ? 4 * lanes_ : lanes_ / 2;
   }
 
-  bool chooseShortRows(int64_t length) {
-    constexpr int64_t kMostOps = 40;  // written out: so many ops, in all vectors
-    if (loops_ < 2 || low_.cluster.nest != Nest::loop || length > longestRow()) return false;
-    ShortRows rows{.length = length, .vectors = length / std::gcd(length, int64_t{lanes_})};
-    rows.rows = rows.vectors * lanes_ / length;
-    int64_t ops = static_cast<int64_t>(low_.cluster.ops.size());
-    if (plan_.groupExtent(loops_ - 2) < 2 * rows.rows || rows.vectors * ops > kMostOps) return false;
-    for (size_t a = 0; a < plan_.accesses.size(); ++a) {
-      if (!plan_.accesses[a].is_store) continue;
-      const auto& strides = plan_.strides[a];
-      if (strides.empty() || strides.back() != 1 || strides[loops_ - 2] != length) return false;
+  // A row is one loop, or several within each other.
+  bool chooseShortRows() {
+    if (low_.cluster.nest != Nest::loop) return false;
+    ShortRows rows;
+    for (size_t row = loops_; row-- > 1;) {
+      rows.length *= plan_.groupExtent(row);
+      rows.extents.insert(size_t{0}, plan_.groupExtent(row));
+      if (rows.length > longestRow()) return false;
+      if (!suits(rows, row - 1)) continue;
+      short_ = rows;
+      return true;
     }
-    short_ = rows;
+    return false;
+  }
+
+  bool suits(ShortRows& rows, size_t outer) const {
+    constexpr int64_t kMostOps = 40;  // written out: so many ops, in all vectors
+    rows.vectors = rows.length / std::gcd(rows.length, int64_t{lanes_});
+    rows.rows = rows.vectors * lanes_ / rows.length;
+    const auto ops = static_cast<int64_t>(low_.cluster.ops.size());
+    if (plan_.groupExtent(outer) < 2 * rows.rows || rows.vectors * ops > kMostOps) return false;
+    for (size_t a = 0; a < plan_.accesses.size(); ++a)
+      if (plan_.accesses[a].is_store && !isInOrder(plan_.strides[a], outer)) return false;
     return true;
+  }
+
+  // Whether elements follow each other from one turn of the loop `outer` to the next.
+  bool isInOrder(const std::vector<int64_t>& strides, size_t outer) const {
+    int64_t size = 1;
+    for (size_t g = strides.size(); g-- > outer; size *= plan_.groupExtent(g))
+      if (strides[g] != size) return false;
+    return !strides.empty();
   }
 
   // One value for a task's index, so that what follows sees a plain variable.
@@ -198,7 +219,8 @@ class ElementLoops {
     Index lane = space_.add(lane_, Index(v * lanes_));
     Index row = space_.loop(i, extent);
     groups.push_back(space_.add(row, space_.quotient(lane, short_.length)));
-    groups.push_back(space_.remainder(lane, short_.length));
+    const Index in_row = space_.remainder(lane, short_.length);
+    for (const Index& i : space_.delinear(in_row, short_.extents)) groups.push_back(i);
     return groups;
   }
 

@@ -61,6 +61,7 @@ class Folder : public Rewriter {
     const Op& op = this->op(id);
     Value by = foldedSplat(*this, op);
     if (!by.valid()) by = foldedOp(*this, op);
+    if (!by.valid()) by = foldedPlaces(*this, op);
     if (!by.valid()) return false;
     replace(op.result(), by);
     return true;
