@@ -203,6 +203,10 @@ Status checkNames(const program::Artifact& artifact) {
     return invalidArgument("a library cannot be called ", name, ", which means something else in C "
                            "or C++: give the program another `export_name`");
   }
+  if (name.starts_with("tercel_")) {
+    return invalidArgument("a library cannot be called ", name, ": names with tercel_ in front are "
+                           "those of tercel_program.h");
+  }
   for (const program::Procedure& procedure : artifact.procedures) {
     const std::string full = program::fullName(procedure);
     const bool is_namespace = full == "program";

@@ -31,7 +31,7 @@ const char* cType(DType dtype);
 std::string identifier(const std::string& path);
 // Whether an identifier means something else in C or C++.
 bool isReserved(std::string_view name);
-// Whether a header of the C library that is here may declare a function of this name.
+// Whether the C library has a header of this name, or one that may declare a function of it.
 bool isOfCLibrary(const std::string& name);
 // The name, with a number after it where one of the names is the same.
 std::string unlike(const std::vector<std::string>& names, const std::string& name);

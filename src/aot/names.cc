@@ -11,19 +11,27 @@ namespace {
 
 // Words of C and C++, macros, types and namespaces.
 constexpr auto kReserved = std::to_array<std::string_view>(
-    {"FILE", "NULL", "alignas", "alignof", "and", "and_eq", "asm", "auto", "bitand", "bitor", "bool",
-     "break", "case", "catch", "char", "char16_t", "char32_t", "char8_t", "class", "co_await",
-     "co_return", "co_yield", "compl", "concept", "const", "const_cast", "consteval", "constexpr",
-     "constinit", "continue", "decltype", "default", "delete", "do", "double", "dynamic_cast",
-     "else", "enum", "errno", "explicit", "export", "extern", "false", "float", "for", "friend",
-     "goto", "if", "inline", "int", "int16_t", "int32_t", "int64_t", "int8_t", "linux",
-     "long", "main", "mutable", "namespace", "new", "noexcept", "not", "not_eq", "nullptr",
+    {"BUFSIZ", "EOF", "FILE", "I", "INFINITY", "M_E", "M_PI", "NAN", "NULL", "alignas", "alignof",
+     "and", "and_eq", "asm", "auto", "bitand", "bitor", "bool", "break", "case", "catch", "char",
+     "char16_t", "char32_t", "char8_t", "class", "co_await", "co_return", "co_yield", "compl",
+     "complex", "concept", "const", "const_cast", "consteval", "constexpr", "constinit",
+     "continue", "decltype", "default", "delete", "do", "double", "dynamic_cast", "else", "enum",
+     "errno", "explicit", "export", "extern", "false", "float", "for", "friend", "goto", "if",
+     "imaginary", "inline", "int", "int16_t", "int32_t", "int64_t", "int8_t", "linux", "long",
+     "main", "mutable", "namespace", "new", "noexcept", "noreturn", "not", "not_eq", "nullptr",
      "operator", "or", "or_eq", "private", "protected", "public", "register", "reinterpret_cast",
      "requires", "restrict", "return", "short", "signed", "size_t", "sizeof", "static",
-     "static_assert", "static_cast", "std", "struct", "switch", "template", "tercel", "this",
-     "thread_local", "throw", "true", "try", "typedef", "typeid", "typename", "typeof", "uint16_t",
-     "uint32_t", "uint64_t", "uint8_t", "union", "unix", "unsigned", "using", "virtual", "void",
-     "volatile", "wchar_t", "while", "xor", "xor_eq"});
+     "static_assert", "static_cast", "std", "stderr", "stdin", "stdout", "struct", "switch",
+     "template", "tercel", "this", "thread_local", "throw", "true", "try", "typedef", "typeid",
+     "typename", "typeof", "uint16_t", "uint32_t", "uint64_t", "uint8_t", "union", "unix",
+     "unsigned", "using", "virtual", "void", "volatile", "wchar_t", "while", "xor", "xor_eq"});
+
+// Headers of the C library, which NAME.h must not be found in place of.
+constexpr auto kHeaders = std::to_array<std::string_view>(
+    {"alloca", "assert", "ctype", "endian", "features", "fenv", "inttypes", "limits", "locale",
+     "math", "memory", "regex", "sched", "search", "semaphore", "setjmp", "stdalign", "stdarg",
+     "stdatomic", "stdbool", "stddef", "stdint", "stdio", "stdlib", "stdnoreturn", "string",
+     "strings", "tgmath", "threads", "uchar", "unistd", "wchar", "wctype"});
 
 // And what a declaration of the headers uses beside its parameters.
 constexpr auto kOfHeaders = std::to_array<std::string_view>({"Array", "check", "instance"});
@@ -53,6 +61,7 @@ bool isReserved(std::string_view name) {
 }
 
 bool isOfCLibrary(const std::string& name) {
+  if (std::ranges::find(kHeaders, name) != kHeaders.end()) return true;
   return std::ranges::any_of(std::array{"libc.so.6", "libm.so.6"}, [&](const char* file) {
     void* library = dlopen(file, RTLD_LAZY | RTLD_NOLOAD);
     if (!library) return false;
