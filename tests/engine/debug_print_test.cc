@@ -56,7 +56,12 @@ TEST(DebugPrint, Scalars) {
             "0.1 -1e+300 -7 18446744073709551615 True 1.5-2j 0.5");
   const float others[] = {1.0f / 3, -0.0f, INFINITY, -NAN, 16777216, 1e-45f};
   EXPECT_EQ(textOf("{0}", {{{DType::f32, {6}}, others}}),
-            "[0.33333334 -0 inf -nan 16777216 1e-45]");
+            "[0.33333334 -0. inf nan 16777216. 1e-45]");
+  for (const auto& [value, text] : std::vector<std::pair<double, const char*>>{
+           {20, "20.0"}, {0, "0.0"}, {-1.25, "-1.25"}, {1e15, "1000000000000000.0"},
+           {1e16, "1e+16"}, {1e-4, "0.0001"}, {1.5e-5, "1.5e-05"}, {-INFINITY, "-inf"}}) {
+    EXPECT_EQ(textOf("{0}", {{{DType::f64, {}}, &value}}), text);
+  }
   EXPECT_EQ(textOf("{0:.3f}|{0:8.2e}|{2:4d}|{2:+d}|{0:weird}|{4:.1f}", all),
             "0.100|1.00e-01|  -7|-7|0.1|True");
 }

@@ -122,7 +122,7 @@ tercel.load(aot.compile(f, x, 1.5).to_bytes(), custom_calls=calls).f(x, 1.5)
 def test_prints_go_to_stderr(hook):
     done = subprocess.run([sys.executable, "-c", PRINTS, hook], capture_output=True, text=True)
     assert done.returncode == 0, done.stderr
-    assert "x = [[0 1]\n [2 3]], half 0.75 {} {'a': 1.5}\nat 0\nat 1\n" in done.stderr
+    assert "x = [[0. 1.]\n [2. 3.]], half 0.75 {} {'a': 1.5}\nat 0\nat 1\n" in done.stderr
 
 
 def test_prints_may_go_elsewhere():

@@ -60,20 +60,27 @@ std::string printed(const std::string& format, T value) {
   return {buffer, static_cast<size_t>(std::min<int>(size, sizeof(buffer) - 1))};
 }
 
+// The fewest digits that are this value, as Python writes them; `point` is what follows an integer.
 // to_chars would bring tables into libraries.
-std::string shortest(double value, bool is_float) {
+std::string shortest(double value, bool is_float, const char* point) {
+  if (!std::isfinite(value)) return std::isnan(value) ? "nan" : value < 0 ? "-inf" : "inf";
   char buffer[40];
-  for (int digits = 1;; ++digits) {
-    std::snprintf(buffer, sizeof(buffer), "%.*g", digits, value);
-    const bool is_same = is_float ? std::strtof(buffer, nullptr) == static_cast<float>(value)
-                                  : std::strtod(buffer, nullptr) == value;
-    if (is_same || std::isnan(value) || digits == 17) return buffer;
+  int digits = 0;
+  for (bool is_same = false; !is_same && digits < 18; ++digits) {
+    std::snprintf(buffer, sizeof(buffer), "%.*e", digits, value);
+    is_same = is_float ? std::strtof(buffer, nullptr) == static_cast<float>(value)
+                       : std::strtod(buffer, nullptr) == value;
   }
+  const int exponent = std::atoi(std::strchr(buffer, 'e') + 1);
+  if (exponent < -4 || exponent >= 16) return buffer;
+  const int decimals = std::max(digits - 1 - exponent, 0);
+  std::snprintf(buffer, sizeof(buffer), "%.*f%s", decimals, value, decimals ? "" : point);
+  return buffer;
 }
 
-std::string realText(double value, bool is_float, std::string_view spec) {
+std::string realText(double value, bool is_float, const char* point, std::string_view spec) {
   if (isSpecOf(spec, "fFeEgG")) return printed("%" + std::string(spec), value);
-  return shortest(value, is_float);
+  return shortest(value, is_float, point);
 }
 
 std::string integerText(int64_t value, std::string_view spec) {
@@ -82,7 +89,7 @@ std::string integerText(int64_t value, std::string_view spec) {
 }
 
 template <class T>
-std::string elementText(T value, std::string_view spec) {
+std::string elementText(T value, const char* point, std::string_view spec) {
   if constexpr (std::is_same_v<T, bool>) {
     return value ? "True" : "False";
   } else if constexpr (std::is_same_v<T, uint64_t>) {
@@ -92,12 +99,12 @@ std::string elementText(T value, std::string_view spec) {
   } else if constexpr (std::is_same_v<T, std::complex<float>> ||
                        std::is_same_v<T, std::complex<double>>) {
     constexpr bool kIsFloat = std::is_same_v<T, std::complex<float>>;
-    return cat(realText(value.real(), kIsFloat, spec), std::signbit(value.imag()) ? "" : "+",
-               realText(value.imag(), kIsFloat, spec), "j");
+    return cat(realText(value.real(), kIsFloat, "", spec), std::signbit(value.imag()) ? "" : "+",
+               realText(value.imag(), kIsFloat, "", spec), "j");
   } else if constexpr (std::is_same_v<T, double>) {
-    return realText(value, false, spec);
+    return realText(value, false, point, spec);
   } else {
-    return realText(double{static_cast<float>(value)}, true, spec);
+    return realText(double{static_cast<float>(value)}, true, point, spec);
   }
 }
 
@@ -148,7 +155,7 @@ class ArrayText {
     visitDType(shape_.dtype, [&]<class T>() {
       T value;
       std::memcpy(&value, data_ + index * static_cast<int64_t>(sizeof(T)), sizeof(T));
-      text_ += elementText(value, spec_);
+      text_ += elementText(value, shape_.dims.empty() ? ".0" : ".", spec_);
     });
   }
 
