@@ -28,7 +28,7 @@ class Instance:
     """A program with a state of its own."""
 
     def __init__(self, program, num_threads, custom_calls):
-        self.num_threads = program.num_threads if num_threads is None else num_threads
+        self.num_threads = num_threads or program.num_threads
         self._options = num_threads, custom_calls
         self._handle = _Handle(program, self.num_threads, custom_calls)
         self.globals = Globals(self._handle)

@@ -1,6 +1,9 @@
 #include "aot/library.h"
 
+#include <unistd.h>
+
 #include <algorithm>
+#include <atomic>
 #include <filesystem>
 #include <fstream>
 #include <set>
@@ -37,8 +40,9 @@ class Draft {
   static Result<Draft> make(const fs::path& folder, const std::string& name) {
     std::error_code error;
     fs::create_directories(folder, error);
-    const fs::path draft = folder / cat(".", name, ".part");
-    if (!error) fs::remove_all(draft, error);
+    static std::atomic<int64_t> drafts{0};  // two threads may save one library at once
+    const fs::path draft = folder / cat(".", name, ".", static_cast<int64_t>(getpid()), ".",
+                                        drafts.fetch_add(1), ".part");
     if (!error) fs::create_directory(draft, error);
     if (error) return Status(Code::permission_denied,
                              cat("cannot make folder ", folder.string(), ": ", error.message()));

@@ -2,6 +2,7 @@
 
 import ctypes
 import gc
+import os
 import pathlib
 import shutil
 import subprocess
@@ -154,6 +155,7 @@ def test_threads_that_are_saved(tmp_path):
     assert loaded(artifact.to_bytes()) == 3
     assert loaded(artifact.to_bytes(), num_threads=1) == 1
     assert tercel.load(artifact.to_bytes()).num_threads == 3
+    assert tercel.load(artifact.to_bytes(), num_threads=0).num_threads == 3
     assert "with 2 threads" in repr(tercel.load(artifact.to_bytes(), num_threads=2))
     artifact.save(tmp_path / "product.tercel", num_threads=4)
     assert loaded(tmp_path / "product.tercel") == 4
@@ -250,3 +252,33 @@ def test_a_full_disk_leaves_no_half_files(tmp_path):
     assert len(errors) == 4 and all("File too large" in error for error in errors), errors
     files = [path for path in tmp_path.rglob("*") if path.is_file()]
     assert files == [tmp_path / "state"] and files[0].read_text() == "old"
+
+
+def test_a_pipe_stays_a_pipe(tmp_path):
+    artifact = aot.compile(lambda x: x + 1, np.float32(1))
+    os.mkfifo(tmp_path / "pipe")
+    got = []
+    reader = threading.Thread(target=lambda: got.append((tmp_path / "pipe").read_bytes()))
+    reader.start()
+    artifact.save(tmp_path / "pipe")
+    reader.join()
+    assert got == [artifact.to_bytes()] and (tmp_path / "pipe").is_fifo()
+
+
+def test_one_library_saved_by_two_threads(tmp_path):
+    artifacts = [aot.compile(lambda x: x + 1, np.float32(1), name="add") for _ in range(2)]
+    errors = []
+
+    def save(artifact):
+        try:
+            for _ in range(5):
+                artifact.save_library(tmp_path)
+        except Exception as error:
+            errors.append(error)
+
+    threads = [threading.Thread(target=save, args=(artifact,)) for artifact in artifacts]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert not errors and not list(tmp_path.glob(".*"))

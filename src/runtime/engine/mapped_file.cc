@@ -53,6 +53,15 @@ bool writeAll(int descriptor, std::span<const std::byte> bytes) {
   return true;
 }
 
+// A device or a pipe, of which there is no other in whose place a file could be put.
+Status writeStream(const std::string& path, std::span<const std::byte> bytes) {
+  File file(open(path.c_str(), O_WRONLY | O_CLOEXEC));
+  if (file.descriptor() < 0 || !writeAll(file.descriptor(), bytes)) {
+    return failed("write", path, errno);
+  }
+  return Status();
+}
+
 }  // namespace
 
 Result<program::HeldBytes> mapFile(const std::string& path) {
@@ -71,6 +80,11 @@ Result<program::HeldBytes> mapFile(const std::string& path) {
 }
 
 Status writeFile(const std::string& path, std::span<const std::byte> bytes) {
+  struct stat facts;
+  const bool is_there = stat(path.c_str(), &facts) == 0;
+  if (is_there && !S_ISREG(facts.st_mode) && !S_ISDIR(facts.st_mode)) {
+    return writeStream(path, bytes);
+  }
   static std::atomic<int64_t> drafts{0};  // two threads may write one path at once
   const std::string draft =
       cat(path, ".", static_cast<int64_t>(getpid()), ".", drafts.fetch_add(1), ".part");
