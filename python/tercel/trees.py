@@ -51,7 +51,8 @@ class Reader:
 
 class _Mismatch(Exception):
     def __init__(self, value, wanted):
-        super().__init__(f"a {type(value).__name__} in place of {wanted}")
+        size = f" of {len(value)}" if isinstance(value, (list, tuple)) else ""
+        super().__init__(f"a {type(value).__name__}{size} in place of {wanted}")
         self.keys = []  # to the part that does not match, the last one first
 
 
@@ -127,8 +128,18 @@ def _mapping_parts(keys):
                     pass
         elif isinstance(value, collections.abc.Mapping) and value.keys() == known:
             return take(value)
-        raise _Mismatch(value, f"a dict of {', '.join(map(str, keys))}")
+        if not isinstance(value, collections.abc.Mapping):
+            raise _Mismatch(value, f"a dict of {_listed(keys)}")
+        lacking = [key for key in keys if key not in value]
+        others = [key for key in value if key not in known]
+        raise _Mismatch(value, f"one of {_listed(keys)}: it " + " and ".join(
+            f"{what} {_listed(some)}" for what, some in (("lacks", lacking), ("has also", others))
+            if some))
     return parts
+
+
+def _listed(keys):
+    return ", ".join(map(str, keys[:8])) + (", ..." if len(keys) > 8 else "")
 
 
 def _field_parts(keys):
@@ -141,7 +152,7 @@ def _field_parts(keys):
                 return [value[key] for key in keys]
         elif all(isinstance(key, str) and hasattr(value, key) for key in keys):
             return [getattr(value, key) for key in keys]
-        raise _Mismatch(value, f"a tree of {', '.join(map(str, keys))}")
+        raise _Mismatch(value, f"a tree of {_listed(keys)}")
     return parts
 
 

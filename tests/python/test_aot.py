@@ -433,6 +433,9 @@ def test_compile_names_the_procedure_by_the_function(monkeypatch):
     assert made["traces"][0].procedure.names == ["x", "y.a"]
     assert made["declaration"].cls().double_it(jnp.ones(3), {"a": 5}).tolist() == [7, 7, 7]
 
+    aot.compile(jnp.add, np.ones(3, np.float32), 2.0)  # of (*args, out=None, where=None)
+    assert made["traces"][0].procedure.names == ["argument0", "argument1"]
+
 
 def test_procedures_may_be_called_as_what_program_has():
     class Names(Program):

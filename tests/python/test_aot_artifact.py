@@ -268,6 +268,17 @@ def test_levels_that_there_are_not():
             aot.compile(jnp.tanh, np.float32(1), optimization_level=level)
 
 
+def test_targets_that_there_are_not():
+    for targets in (5, ["x86-64-v2", 3]):
+        with pytest.raises(TypeError, match="is no name of a target or list of names"):
+            aot.compile(jnp.tanh, np.float32(1), targets=targets)
+
+
+def test_none_is_the_default():
+    made = aot.compile(jnp.tanh, np.float32(1), targets=None, optimization_level=None)
+    assert repr(made) == "<artifact of tanh for native, optimization level 2>"
+
+
 @pytest.mark.native
 def test_all_of_a_program_at_each_level(batch, artifact):
     wanted = package.load(artifact.to_bytes())
@@ -356,12 +367,15 @@ def test_keys_are_integers():
     (lambda m: m.initialize(np.zeros(3, np.uint32)), ValueError,
      r"net.initialize: key: uint32\[3\] in place of uint32\[2\]"),
     (lambda m: m.update({"x": 1}, rate=1.0), TypeError,
-     "net.update: batch: a dict in place of a dict of x, y"),
+     "net.update: batch: a dict in place of one of x, y: it lacks y$"),
+    (lambda m: m.update({"x": 1, "z": 2}, rate=1.0), TypeError, "it lacks y and has also z$"),
+    (lambda m: m.update(dict(x=1, y=2, z=3), rate=1.0), TypeError, "of x, y: it has also z$"),
+    (lambda m: m.update(None, rate=1.0), TypeError, "a NoneType in place of a dict of x, y$"),
     (lambda m: m.no_such(), AttributeError, "net has no procedure no_such: there are initialize"),
     (lambda m: m.globals["no"], KeyError, "net has no global no"),
     (lambda m: m.globals["params.dense.7"], KeyError, "net has no global params.dense.7"),
     (lambda m: m.globals.__setitem__("params.dense", [1]), TypeError,
-     "net: params.dense: a list in place of a list of 2"),
+     "net: params.dense: a list of 1 in place of a list of 2"),
     (lambda m: m.globals.__setitem__("count", np.zeros(2, np.int32)), ValueError,
      r"net: count: int32\[2\] in place of int32\[\]"),
     (lambda m: m.globals.__setitem__("scale", np.float32(1)), RuntimeError, "scale"),
@@ -394,7 +408,7 @@ def test_classes_of_users_come_back_as_namedtuples():
     equal(loaded.put({"w": got.w + 1, "b": got.b})["layer"].w, layer.w + 1)
     equal(loaded.put((got.w, got.b))["layer"], got)
     equal(loaded.globals["layer"].w, layer.w)
-    with pytest.raises(TypeError, match="dense.put: layer: a list in place of a tree of w, b"):
+    with pytest.raises(TypeError, match="dense.put: layer: a list of 1 in place of a tree of w, b"):
         loaded.put([got.w])
 
 

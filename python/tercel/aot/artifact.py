@@ -67,10 +67,8 @@ class Artifact:
 
     def _compile(self, targets, optimization_level):
         """Where something is asked for that it is not compiled for."""
-        before = self._compiled or (None, None)
-        targets = before[0] if targets is None else targets
-        if not isinstance(targets, str):
-            targets = ",".join(targets)
+        before = self._compiled or ("native", 2)
+        targets = before[0] if targets is None else _listed(targets)
         level = before[1] if optimization_level is None else operator.index(optimization_level)
         wanted = targets, level
         if wanted != self._compiled:
@@ -89,6 +87,16 @@ class Artifact:
             trace.where, trace.procedure.name, trace.signature.text,
             trace.exported.mlir_module_serialized, trace.used, trace.stored, arguments, results,
             _tree_of_call(trace))
+
+
+def _listed(targets):
+    """As names with commas between them."""
+    names = [targets] if isinstance(targets, str) else targets
+    try:
+        return ",".join(names)
+    except TypeError:
+        raise TypeError(f"targets={targets!r} is no name of a target or list of names, as "
+                        "'x86-64-v2,x86-64-v4'") from None
 
 
 def _value(known, index, values):

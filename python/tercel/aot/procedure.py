@@ -7,7 +7,7 @@ import jax
 
 from tercel.aot import types
 
-_POSITIONAL = (inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.POSITIONAL_OR_KEYWORD)
+POSITIONAL = (inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.POSITIONAL_OR_KEYWORD)
 
 
 @dataclasses.dataclass
@@ -39,7 +39,7 @@ class Procedure:
     def of_method(cls, class_name, name, function):
         parameters = list(inspect.signature(function).parameters.values())
         where = f"{class_name}.{name}"
-        if not parameters or parameters[0].kind not in _POSITIONAL:
+        if not parameters or parameters[0].kind not in POSITIONAL:
             raise TypeError(f"{where}: the first parameter of a procedure is self")
         return cls(where, name, function, parameters[1:])
 
@@ -86,7 +86,7 @@ class Procedure:
         positional, keyword = [], {}
         for name, parameter in self._signature.parameters.items():
             value = given[name] if name in given else self.constants[name]
-            if parameter.kind in _POSITIONAL:
+            if parameter.kind in POSITIONAL:
                 positional.append(value)
             else:
                 keyword[name] = value

@@ -10,7 +10,7 @@ from tercel.aot.artifact import Artifact
 from tercel.aot.declaration import Declaration
 from tercel.aot.info import describe
 from tercel.aot.modules import Modules
-from tercel.aot.procedure import Procedure
+from tercel.aot.procedure import POSITIONAL, Procedure
 from tercel.aot.traced import Traced
 from tercel.aot.values import InstanceValues, current, tracing
 
@@ -137,8 +137,7 @@ def _all_traced(program):
 def _parameter_names(function, count):
     try:
         names = [name for name, parameter in inspect.signature(function).parameters.items()
-                 if parameter.kind not in (inspect.Parameter.VAR_POSITIONAL,
-                                           inspect.Parameter.VAR_KEYWORD)][:count]
+                 if parameter.kind in POSITIONAL][:count]
     except (TypeError, ValueError):  # functions of C have none
         names = []
     return names + [f"argument{i}" for i in range(len(names), count)]
