@@ -210,6 +210,31 @@ def test_a_small_program_is_a_small_library(tmp_path):
     assert (tmp_path / "add.so").stat().st_size < 272_000
 
 
+OPENED_OFTEN = """
+#include <dlfcn.h>
+#include <malloc.h>
+#include <stdio.h>
+int main(int count, char** words) {
+  size_t before = 0;
+  for (int i = 0; i < 20; ++i) {
+    if (i == 10) before = mallinfo2().uordblks;
+    void* library = dlopen(words[count - 1], RTLD_NOW);
+    if (!library || !dlsym(library, "add_create") || dlclose(library)) return 1;
+  }
+  printf("%zu", mallinfo2().uordblks - before);
+}
+"""
+
+
+@pytest.mark.skipif(shutil.which("cc") is None, reason="no C compiler")
+def test_a_library_that_is_opened_often_leaves_no_memory_behind(tmp_path):
+    aot.compile(lambda x: x + 1, np.float32(1), name="add").save_library(tmp_path)
+    (tmp_path / "main.c").write_text(OPENED_OFTEN)
+    subprocess.run(["cc", "main.c", "-o", "main", "-ldl"], cwd=tmp_path, check=True)
+    done = subprocess.run([tmp_path / "main", tmp_path / "add.so"], capture_output=True, text=True)
+    assert done.returncode == 0 and int(done.stdout) < 10_000
+
+
 FULL_DISK = """
 import resource, signal, sys
 import numpy as np
