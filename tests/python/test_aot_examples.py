@@ -26,6 +26,12 @@ def run(*command, **options):
     return done.stdout.splitlines()
 
 
+def with_examples():
+    """This environment, in which Python finds the scripts."""
+    path = os.pathsep.join([str(EXAMPLES), os.environ.get("PYTHONPATH", "")])
+    return {**os.environ, "PYTHONPATH": path}
+
+
 @pytest.fixture(scope="module")
 def saved(tmp_path_factory):
     """The libraries' folder, and what each script printed last."""
@@ -74,6 +80,40 @@ def test_an_orbit_through_dlopen(saved, programs):
     assert saved[1]["orbit"].endswith("energy -0.279999922")
 
 
+@pytest.mark.skipif(shutil.which("rustc") is None, reason="needs Rust")
+def test_an_orbit_in_rust(saved, tmp_path):
+    run("rustc", "-O", "-D", "warnings", EXAMPLES / "orbit.rs", "-o", tmp_path / "orbit", "-C",
+        f"link-arg={saved[0]}/orbit.so", "-C", f"link-arg=-Wl,-rpath,{saved[0]}")
+    assert run(tmp_path / "orbit", env={}) == [saved[1]["orbit"]]
+
+
+SANITIZED = ("-g", "-O1", "-fsanitize=address,undefined", "-fno-sanitize-recover=all")
+
+
+@pytest.mark.parametrize("name, compiler, source, libraries", [
+    ("digits", "cc", "digits.c", ["digits.so"]),
+    ("digits", "cc", "digits.c", ["digits.a", "-lm"]),
+    ("gpt", "c++", "gpt.cpp", ["gpt.so"]),
+    ("orbit", "cc", "orbit.c", ["-ldl"]),
+])
+def test_examples_under_sanitizers(saved, tmp_path, name, compiler, source, libraries):
+    folder, wanted = saved
+    run(compiler, *SANITIZED, f"-I{folder}", EXAMPLES / source, "-o", tmp_path / name, *libraries,
+        f"-Wl,-rpath,{folder}", cwd=folder)
+    assert run(tmp_path / name, *(["./orbit.so"] if name == "orbit" else []), cwd=folder,
+               env={})[-1] == wanted[name]
+
+
+@pytest.mark.skipif(shutil.which("valgrind") is None, reason="needs valgrind")
+def test_an_example_under_valgrind(saved, programs, tmp_path):
+    """Which knows no AVX-512."""
+    run(sys.executable, "-c", "import sys, orbit; from tercel.aot import Program; "
+        "Program.get_compiled_artifact(orbit.OrbitProgram, targets='x86-64-v3')"
+        ".save_library(sys.argv[1])", tmp_path, env=with_examples())
+    assert run("valgrind", "-q", "--error-exitcode=9", "--leak-check=full", programs / "orbit",
+               tmp_path / "orbit.so")[-1] == saved[1]["orbit"]
+
+
 @pytest.mark.parametrize("name", NAMES)
 def test_what_libraries_need_and_give(saved, name):
     library = saved[0] / f"{name}.so"
@@ -89,9 +129,7 @@ def test_weights_in_a_file_of_their_own(saved, programs, tmp_path):
     script = ("import sys; from tercel.aot import Program; import digits; "
               "Program.get_compiled_artifact(digits.Digits).save_library(sys.argv[1], "
               "side_file=True)")
-    run(sys.executable, "-c", script, tmp_path,
-        env={**os.environ, "PYTHONPATH": os.pathsep.join(
-            [str(EXAMPLES), os.environ.get("PYTHONPATH", "")])})
+    run(sys.executable, "-c", script, tmp_path, env=with_examples())
     assert (tmp_path / "digits.weights").stat().st_size > 1_600_000
     assert (tmp_path / "digits.so").stat().st_size < 1_600_000
     for path in (programs / "digits", *programs.glob("*.bin")):
