@@ -94,8 +94,11 @@ class ElementLoops {
   // Of what the vectors hold: not of the starts of slices.
   int widest() const {
     int64_t bytes = 1;
-    for (size_t a = 0; a < plan_.accesses.size(); ++a)
-      if (plan_.strides[a].back() != 0) bytes = std::max(bytes, plan_.accesses[a].element_bytes);
+    for (size_t a = 0; a < plan_.accesses.size(); ++a) {
+      const auto& strides = plan_.strides[a];
+      const bool is_start = !strides.empty() && strides.back() == 0;
+      if (!is_start) bytes = std::max(bytes, plan_.accesses[a].element_bytes);
+    }
     return static_cast<int>(bytes);
   }
 
