@@ -428,3 +428,18 @@ def test_particles_on_their_ways(agree, rng):
         return p + 0.002 * speed(p + 0.001 * speed(p))
 
     agree(jax.vmap(lambda p: lax.fori_loop(0, 40, turn, p)), floats(rng, 1000, 3), scale=1000)
+
+
+@pytest.mark.parametrize("donated", [(0,), (1,), (0, 1)])
+@pytest.mark.parametrize("make", [
+    lambda i, a, b: jnp.concatenate([jnp.full_like(a[:128], i), b[128:] + i]),
+    lambda i, a, b: a.at[3].set(i),
+], ids=["in_pieces", "updated"])
+def test_donated_state_that_changes_places(agree, rng, make, donated):
+    """A turn makes nothing where the last one's state lies that is still to be copied."""
+    x, y = rng.integers(-99, 99, (2, 256, 200), dtype=np.int32)
+
+    def run(x, y, turns):
+        return lax.fori_loop(0, turns, lambda i, s: (make(i, *s), s[0]), (~x, y + 1))
+
+    agree(run, x, y, 7, donate_argnums=donated)

@@ -90,6 +90,8 @@ class Planner {
   StorageId holder(StorageId id) const;
   // That it lies in.
   StorageId whole(StorageId id) const;
+  // The values that lie in its memory by now.
+  std::vector<uint32_t> heldIn(StorageId id) const;
   bool diesHere(const Scope& scope, ir::Value v) const;
   // Where `maker` makes a value: the place wanted for it, else a new one.
   StorageId place(Scope& scope, ir::Value v, const kernel::Cluster& maker);

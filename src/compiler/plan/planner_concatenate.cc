@@ -100,11 +100,9 @@ Status Planner::joinRows(Scope& scope, const Op& op, int64_t rows, StorageId to)
 // Whether nothing in the memory around is read any more, even by the unit that writes the piece.
 bool Planner::pieceIsFree(const Scope& scope, StorageId piece) const {
   for (StorageId id = piece; id != kNoStorage; id = storages_[id].part_of) {
-    for (uint32_t value : storages_[holder(id)].values) {
+    for (uint32_t value : heldIn(id)) {
       auto last = scope.last_use.find(value);
-      if (storage_of_.at(value) == holder(id) && last != scope.last_use.end() &&
-          last->second >= scope.unit)
-        return false;
+      if (last != scope.last_use.end() && last->second >= scope.unit) return false;
     }
   }
   return true;

@@ -36,6 +36,17 @@ StorageId Planner::holder(StorageId id) const {
   return argument == kNoStorage ? id : argument;
 }
 
+// A result's memory may be the argument's at run time: either's values lie in it.
+std::vector<uint32_t> Planner::heldIn(StorageId id) const {
+  std::vector<uint32_t> held;
+  for (StorageId there : {id, storages_[id].argument}) {
+    if (there == kNoStorage) continue;
+    for (uint32_t value : storages_[there].values)
+      if (storage_of_.at(value) == there) held.push_back(value);
+  }
+  return held;
+}
+
 StorageId Planner::constantStorage(const ir::Literal& literal) {
   ir::Literal all = literal.expanded();
   const void* key = all.bytes().data();
@@ -120,8 +131,7 @@ bool Planner::mayWrite(const Scope& scope, StorageId target, const kernel::Clust
                        Value output) {
   if (storages_[target].part_of != kNoStorage) return pieceIsFree(scope, target);
   std::vector<bool> identity = identityReads(m_, cluster, output);
-  for (uint32_t value : storages_[holder(target)].values) {
-    if (storage_of_.at(value) != holder(target)) continue;
+  for (uint32_t value : heldIn(target)) {
     auto last = scope.last_use.find(value);
     if (last == scope.last_use.end()) continue;
     if (last->second > scope.unit) return false;
