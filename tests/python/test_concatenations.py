@@ -130,3 +130,13 @@ def test_margins_around_a_flat_array(agree, rng, mode, columns):
         return jnp.pad(x.reshape(-1, columns), ((3, 2), (5, 4)), mode=mode)
 
     agree(run, rng.standard_normal(columns * 90).astype(np.float32))
+
+
+@pytest.mark.parametrize("dtype", [np.uint8, np.float16, np.float32])
+@pytest.mark.parametrize("width", [5, 21, 32, 64, 100])
+def test_pixels_of_small_images_change_places(agree, rng, dtype, width):
+    def run(x):
+        return (x[:, ::-1], jnp.rot90(x), jnp.rot90(x, 2), jnp.roll(x, 3, 1), x[:, ::2],
+                jnp.pad(x, ((0, 0), (2, 1), (0, 0))), x[:, :, ::-1])
+
+    agree(run, rng.integers(0, 256, (12, width, 3)).astype(dtype))

@@ -103,28 +103,30 @@ class ElementLoops {
   }
 
   void chooseVectors() {
-    lanes_ = movesLines() ? low_.machine.vector_bytes / widest()
-                          : vectorLanes(low_.module, low_.cluster, low_.machine);
-    step_ = lanes_;
-    int64_t extent = plan_.groupExtent(loops_ - 1);
-    if (chooseShortRows()) {
+    constexpr int kFewestLanes = 8;
+    const int most = movesLines() ? low_.machine.vector_bytes / widest()
+                                  : vectorLanes(low_.module, low_.cluster, low_.machine);
+    for (lanes_ = most; lanes_ >= kFewestLanes; lanes_ /= 2) {
+      if (!chooseShortRows()) continue;
       loops_ -= short_.extents.size();
       step_ = short_.rows;
       lane_ = space_.loop(b_.index(0), lanes_, true);
       return;
     }
-    while (lanes_ > 1 && lanes_ / 2 >= extent) lanes_ /= 2;
+    lanes_ = most;
+    while (lanes_ > 1 && lanes_ / 2 >= plan_.groupExtent(loops_ - 1)) lanes_ /= 2;
     step_ = lanes_;
   }
 
-  // Where constants say which lane goes where, whole vectors are written out, too.
-  int64_t longestRow() const {
+  bool knowsPlaces() const {
     const ir::Module& m = low_.module;
-    const bool is_known = std::ranges::any_of(low_.cluster.ops, [&](ir::OpId id) {
+    return std::ranges::any_of(low_.cluster.ops, [&](ir::OpId id) {
       return m.op(id).kind == ir::OpKind::gather_ && isKnownStart(m, m.op(id).operand(1));
     });
-    return is_known ? 4 * lanes_ : lanes_ / 2;
   }
+
+  // Where constants say which lane goes where, whole vectors are written out, too.
+  int64_t longestRow() const { return knowsPlaces() ? 4 * lanes_ : lanes_ / 2; }
 
   // A row is one loop, or several within each other.
   bool chooseShortRows() {
@@ -146,10 +148,21 @@ class ElementLoops {
     rows.vectors = rows.length / std::gcd(rows.length, int64_t{lanes_});
     rows.rows = rows.vectors * lanes_ / rows.length;
     const auto ops = static_cast<int64_t>(low_.cluster.ops.size());
-    if (plan_.groupExtent(outer) < 2 * rows.rows || rows.vectors * ops > kMostOps) return false;
+    if (plan_.groupExtent(outer) < rows.rows || rows.vectors * ops > kMostOps) return false;
     for (size_t a = 0; a < plan_.accesses.size(); ++a)
-      if (plan_.accesses[a].is_store && !isInOrder(plan_.strides[a], outer)) return false;
+      if (plan_.accesses[a].is_store ? !isInOrder(plan_.strides[a], outer)
+                                     : isScattered(a, outer, rows.length))
+        return false;
     return true;
+  }
+
+  // Whether rows that are read lie far apart, of elements that no machine gathers: they are better
+  // moved one by one.
+  bool isScattered(size_t access, size_t outer, int64_t length) const {
+    constexpr int64_t kGathered = 4, kNearest = 8;
+    if (plan_.accesses[access].element_bytes >= kGathered) return false;
+    const auto& strides = plan_.strides[access];
+    return strides.empty() ? !knowsPlaces() : std::abs(strides[outer]) > kNearest * length;
   }
 
   // Whether elements follow each other from one turn of the loop `outer` to the next.
