@@ -22,6 +22,7 @@ MATRIX = Program.like(np.zeros((40, 40), np.float32))
 MATRICES = Program.like(np.zeros((3, 12, 9), np.float32))
 LONG = Program.like(np.zeros(9000, np.float32))
 KEY = Program.like(np.zeros(2, np.uint32))
+HEADS = Program.like(np.zeros((1, 16, 512, 8), np.float32))
 
 
 def positive(m):
@@ -92,6 +93,10 @@ class Quiet(Program):
     def loop(self, a=MATRIX, n=Program.like(np.int32(0))):
         return jax.lax.while_loop(lambda c: c[0] < n, lambda c: (c[0] + 1, jnp.tanh(a @ c[1])),
                                   (jnp.int32(0), a))
+
+    def attention(self, x=HEADS):
+        scores = jnp.einsum("bhqd,bhkd->bhqk", x, x)
+        return jnp.einsum("bhqk,bhkd->bhqd", jax.nn.softmax(scores), x)
 
     def branch(self, a=MATRIX, n=Program.like(np.int32(0))):
         return jax.lax.cond(n > 5, jnp.linalg.det, lambda a: jnp.sort(a.ravel())[7], a)

@@ -1,5 +1,6 @@
 #include "runtime/engine/loaded_program.h"
 
+#include <algorithm>
 #include <atomic>
 #include <cstdlib>
 #include <cstring>
@@ -357,15 +358,16 @@ Status LoadedProgram::runParallelLoop(const Op& op, const Invocation& invocation
 // On this thread, in memory of its own.
 Status LoadedProgram::runTurns(const ParallelLoopSite& site, int64_t begin, int64_t end,
                                const Invocation& alone, void* const* pointers) const {
-  void* scratch = threadScratch(static_cast<size_t>(tape_.scratch_bytes));
+  auto* scratch = static_cast<std::byte*>(threadScratch(static_cast<size_t>(tape_.scratch_bytes)));
   if (!scratch) return noScratch(tape_.scratch_bytes);
-  std::byte* memory = static_cast<std::byte*>(scratch) + tape_.turn_offset;
-  std::vector<void*> own(pointers + site.first, pointers + site.first + site.count);
-  for (const Patch& patch : site.turn_patches) own[patch.at - site.first] = memory + patch.offset;
+  std::byte* memory = scratch + tape_.turn_offset;
+  void** own = reinterpret_cast<void**>(scratch + tape_.turn_pointers_offset) - site.first;
+  std::copy_n(pointers + site.first, site.count, own + site.first);
+  for (const Patch& patch : site.turn_patches) own[patch.at] = memory + patch.offset;
   for (int64_t turn = begin; turn < end; ++turn) {
     const int64_t count = site.first_count + turn * site.step;
     std::memcpy(memory + site.count_offset, &count, static_cast<size_t>(site.count_bytes));
-    TERCEL_TRY(runOps(alone, own.data() - site.first, site.body));
+    TERCEL_TRY(runOps(alone, own, site.body));
   }
   return Status();
 }

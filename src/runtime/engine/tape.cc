@@ -26,14 +26,22 @@ class TapeMaker {
     for (const program::Kernel& kernel : program_.kernels) {
       tape_.scratch_bytes = std::max(tape_.scratch_bytes, kernel.scratch_bytes);
     }
-    if (program_.turn_bytes > 0) {
-      tape_.turn_offset = (tape_.scratch_bytes + 63) / 64 * 64;
-      tape_.scratch_bytes = tape_.turn_offset + program_.turn_bytes;
-    }
+    makeRoomForTurns();
     return std::move(tape_);
   }
 
  private:
+  void makeRoomForTurns() {
+    constexpr int64_t kAlign = 64;
+    auto aligned = [](int64_t bytes) { return (bytes + kAlign - 1) / kAlign * kAlign; };
+    if (tape_.parallel_loops.empty()) return;
+    uint32_t pointers = 0;
+    for (const auto& loop : tape_.parallel_loops) pointers = std::max(pointers, loop.count);
+    tape_.turn_offset = aligned(tape_.scratch_bytes);
+    tape_.turn_pointers_offset = tape_.turn_offset + aligned(program_.turn_bytes);
+    tape_.scratch_bytes = tape_.turn_pointers_offset + pointers * int64_t{sizeof(void*)};
+  }
+
   uint32_t here() const { return static_cast<uint32_t>(tape_.ops.size()); }
 
   uint32_t emit(OpCode code, uint32_t params = 0) {

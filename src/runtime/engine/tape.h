@@ -89,8 +89,8 @@ struct Tape {
   std::vector<kernels::Concatenation> concatenations;
   uint32_t pointers = 0;  // length of the frame's pointer table
   std::vector<Patch> argument_patches, result_patches, arena_patches, constant_patches;
-  int64_t scratch_bytes = 0;  // of the hungriest kernel and, behind turn_offset, of turns
-  int64_t turn_offset = 0;
+  // For each thread: of the hungriest kernel, of turns, and for their pointers.
+  int64_t scratch_bytes = 0, turn_offset = 0, turn_pointers_offset = 0;
 };
 
 // `program` must be valid and outlive the tape. `kernels` has the function of every kernel.
