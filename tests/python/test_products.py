@@ -167,3 +167,18 @@ def test_sums_of_few_columns_in_loops(agree, rng, k, n):
 
     agree(run, rng.standard_normal((k, n)).astype(np.float32),
           rng.standard_normal(k).astype(np.float32), scale=4)
+
+
+@pytest.mark.parametrize("equation", ["bi,kij,bj->bk", "bi,ijk,bj->kb", "bi,kij,bjl->bkl",
+                                      "abi,ikj,abj->abk", "bi,bij->bj"])
+@pytest.mark.parametrize("rows", [1, 3, 40, 100])
+def test_forms_of_each_row(agree, rng, equation, rows):
+    sizes = dict(zip("abijkl", (2, rows, 6, 9, 5, 4)))
+    operands = [rng.normal(size=[sizes[c] for c in term]).astype(np.float32)
+                for term in equation.split("->")[0].split(",")]
+
+    def loss(*operands):
+        return (jnp.einsum(equation, *operands) ** 2).sum()
+
+    agree(lambda *x: (jnp.einsum(equation, *x), jax.grad(loss, tuple(range(len(x))))(*x)),
+          *operands, scale=10)

@@ -60,6 +60,26 @@ bool takeUpTranspose(const Rewriter& rw, Side& side) {
   return true;
 }
 
+// A product for each element of which there is a product of its own, the other way round: its rows
+// are then those of a batch, and lie together.
+bool takeUpSwapped(Rewriter& rw, Side& side) {
+  const Op* dot = rw.def(side.value, OpKind::dot_general_);
+  if (!dot || rw.otherUses(side.value) > 0 || side.batch.empty()) return false;
+  const Side lhs = lhsOf(*dot), rhs = rhsOf(*dot);
+  const Dims dims = rw.shape(side.value).dims;
+  const auto rank = static_cast<int64_t>(dims.size());
+  const auto rows = static_cast<int64_t>(lhs.freeDims(rw.shape(lhs.value).rank()).size());
+  if (!lhs.batch.empty() || rows == 0 || std::ranges::min(side.batch) < rows) return false;
+  Ints swapped = range(rank), to(dims.size());
+  std::ranges::rotate(swapped, swapped.begin() + rows);
+  for (int64_t d = 0; d < rank; ++d) to[swapped[d]] = d;
+  if (!rises(mapped(side.freeDims(rank), to))) return false;
+  const Ints result = mapped(swapped, Ints(dims.begin(), dims.end()));
+  side = {emitDot(rw, *dot, rhs, lhs, Dims(result.begin(), result.end())), mapped(side.batch, to),
+          mapped(side.contracting, to)};
+  return true;
+}
+
 // Drops dimensions of 1; those contracted or in the batch are 1 on both sides.
 Side withoutUnits(Rewriter& rw, const Side& side) {
   const Dims& dims = rw.shape(side.value).dims;
@@ -104,6 +124,8 @@ Value layoutOfDot(Rewriter& rw, const Op& dot) {
   }
   bool changed = takeUpTranspose(rw, lhs);
   changed |= takeUpTranspose(rw, rhs);
+  changed |= takeUpSwapped(rw, lhs);
+  changed |= takeUpSwapped(rw, rhs);
   if (spreadOverBatch(rw, lhs, rhs)) {
     lhs.batch.clear();
     changed = true;
