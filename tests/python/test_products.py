@@ -182,3 +182,13 @@ def test_forms_of_each_row(agree, rng, equation, rows):
 
     agree(lambda *x: (jnp.einsum(equation, *x), jax.grad(loss, tuple(range(len(x))))(*x)),
           *operands, scale=10)
+
+
+@pytest.mark.parametrize("equation", ["abc,abc->", "abc,cab->", "abc,bc->a", "abc,acb->a",
+                                      "abc,bac->b", "abc,cb->a", "bca,acb->ac"])
+@pytest.mark.parametrize("sizes", [(3, 40, 50), (1, 7, 9), (33, 5, 64)])
+def test_sums_over_several_dimensions(agree, rng, equation, sizes):
+    size = dict(zip("abc", sizes))
+    operands = [rng.normal(size=[size[c] for c in term]).astype(np.float32)
+                for term in equation.split("->")[0].split(",")]
+    agree(lambda x, y: jnp.einsum(equation, x, y), *operands, scale=10)

@@ -108,29 +108,27 @@ class Expand : public Rewriter {
             dot.ints(AttrKey::rhs_contracting_dimensions)};
   }
 
-  // matrix [batch..., m..., k] times vector [batch..., k], the sum's elements being neighbours in
-  // memory: multiplied and added along the row, where there is but one or the matrix is computed
+  // matrix [batch..., m..., k...] times vector [batch..., k...], the sum's elements being neighbours
+  // in memory: multiplied and added along the row, where there is but one or the matrix is computed
   // there, as products compute no operands.
   bool rowProduct(OpId id) {
     const Op o = op(id);
     const Side lhs = lhsOf(o), rhs = rhsOf(o);
-    bool vector_right = freeElements(rhs) == 1;
+    const bool vector_right = freeElements(rhs) == 1 && sumsRows(lhs);
     const Side& matrix = vector_right ? lhs : rhs;
     const Side& vector = vector_right ? rhs : lhs;
-    if (freeElements(vector) != 1) return false;
+    if (freeElements(vector) != 1 || !sumsRows(matrix)) return false;
     const Shape out = shape(o.result());
     const Shape m = shape(matrix.value);
     if (isComplex(out.dtype) || isPred(out.dtype) || m.elements() == 0) return false;
-    if (matrix.summed.size() != 1 || matrix.summed[0] != m.rank() - 1 || m.dims.back() < 32)
-      return false;
     const Op* maker = def(matrix.value);
     bool computed = maker && ir::isElementwise(maker->kind) && freeElements(matrix) >= 4;
     if (freeElements(matrix) != 1 && !computed) return false;
     DType wide = out.dtype == DType::f16 || out.dtype == DType::bf16 ? DType::f32 : out.dtype;
     Value product = binary(OpKind::multiply_, convert(matrix.value, wide),
                            spread(vector, matrix, convert(vector.value, wide)));
-    Value sum = addUp(product, wide);
-    // The sum has the matrix's dimensions less the last; the result wants batch dimensions first.
+    Value sum = addUp(product, wide, matrix.summed);
+    // The sum has the matrix's dimensions less the last ones; the result wants batch dimensions first.
     Ints order = matrix.batch;
     for (int64_t d : matrix.free(static_cast<size_t>(m.rank()))) order.push_back(d);
     if (!std::ranges::is_sorted(order)) sum = transpose(sum, order);
@@ -230,8 +228,22 @@ class Expand : public Rewriter {
     return broadcast(reshape(v, kept), shape(matrix.value).dims, to);
   }
 
-  Value addUp(Value v, DType dtype) {
-    return reduceBy(*this, OpKind::add_, v, splat({dtype, {}}, 0), {shape(v).rank() - 1});
+  // Whether the sum goes over the innermost dimensions, and is long.
+  bool sumsRows(const Side& side) const {
+    constexpr int64_t kLong = 32;
+    const Dims& dims = shape(side.value).dims;
+    const auto rank = static_cast<int64_t>(dims.size());
+    int64_t length = 1;
+    for (int64_t d : side.summed) {
+      if (d < rank - static_cast<int64_t>(side.summed.size())) return false;
+      length *= dims[static_cast<size_t>(d)];
+    }
+    return length >= kLong;
+  }
+
+  Value addUp(Value v, DType dtype, Ints dimensions) {
+    std::ranges::sort(dimensions);
+    return reduceBy(*this, OpKind::add_, v, splat({dtype, {}}, 0), dimensions);
   }
 };
 
