@@ -185,7 +185,8 @@ def test_forms_of_each_row(agree, rng, equation, rows):
 
 
 @pytest.mark.parametrize("equation", ["abc,abc->", "abc,cab->", "abc,bc->a", "abc,acb->a",
-                                      "abc,bac->b", "abc,cb->a", "bca,acb->ac"])
+                                      "abc,bac->b", "abc,cb->a", "bca,acb->ac",
+                                      "abc,cba->b", "bac,ca->c", "ba,cba->ac"])
 @pytest.mark.parametrize("sizes", [(3, 40, 50), (1, 7, 9), (33, 5, 64)])
 def test_sums_over_several_dimensions(agree, rng, equation, sizes):
     size = dict(zip("abc", sizes))

@@ -38,29 +38,6 @@ double elementCost(const ir::Module& m, const Op& op) {
 
 double product(std::span<const int64_t> list) { return static_cast<double>(elementCount(list)); }
 
-// Multiply-adds (or windows' steps) behind one element of the result.
-double stepsPerElement(const ir::Module& m, const Op& op) {
-  switch (op.kind) {
-    case OpKind::dot_general_: {
-      double steps = 1;
-      for (int64_t d : op.ints(AttrKey::lhs_contracting_dimensions))
-        steps *= static_cast<double>(m.shape(op.operand(0)).dims[static_cast<size_t>(d)]);
-      return steps;
-    }
-    case OpKind::convolution_: {
-      const Dims& rhs = m.shape(op.operand(1)).dims;
-      double out = static_cast<double>(
-          rhs[static_cast<size_t>(op.integer(AttrKey::kernel_output_feature_dimension))]);
-      return product(rhs) / std::max(1.0, out);
-    }
-    case OpKind::reduce_window_: return product(op.ints(AttrKey::window_dimensions));
-    case OpKind::reduce_:
-      return static_cast<double>(m.shape(op.operand(0)).elements()) /
-             static_cast<double>(std::max<int64_t>(1, m.shape(op.result()).elements()));
-    default: return 0;
-  }
-}
-
 // Nanoseconds for a step of one element in code without vectors.
 constexpr double kScalarStep = 0.06;
 
@@ -139,6 +116,28 @@ double memoryCost(double bytes) {
 }
 
 }  // namespace
+
+double stepsPerElement(const ir::Module& m, const Op& op) {
+  switch (op.kind) {
+    case OpKind::dot_general_: {
+      double steps = 1;
+      for (int64_t d : op.ints(AttrKey::lhs_contracting_dimensions))
+        steps *= static_cast<double>(m.shape(op.operand(0)).dims[static_cast<size_t>(d)]);
+      return steps;
+    }
+    case OpKind::convolution_: {
+      const Dims& rhs = m.shape(op.operand(1)).dims;
+      double out = static_cast<double>(
+          rhs[static_cast<size_t>(op.integer(AttrKey::kernel_output_feature_dimension))]);
+      return product(rhs) / std::max(1.0, out);
+    }
+    case OpKind::reduce_window_: return product(op.ints(AttrKey::window_dimensions));
+    case OpKind::reduce_:
+      return static_cast<double>(m.shape(op.operand(0)).elements()) /
+             static_cast<double>(std::max<int64_t>(1, m.shape(op.result()).elements()));
+    default: return 0;
+  }
+}
 
 double clusterCost(const ir::Module& m, const Cluster& cluster, const Machine& machine) {
   if (cluster.nest == Nest::region) return regionCost(m, cluster, cluster.ops);

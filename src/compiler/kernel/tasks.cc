@@ -38,7 +38,7 @@ TaskShape chooseTasks(const LoopPlan& plan, size_t groups, int64_t elements, int
   shape.inner_groups = groups - taken;
   shape.block = inner;
   if (shape.inner_groups == 1 && inner * elements > 2 * kTaskElements) {
-    shape.block = (kTaskElements / elements + step - 1) / step * step;
+    shape.block = std::max(step, (kTaskElements / elements + step - 1) / step * step);
     shape.blocks = (inner + shape.block - 1) / shape.block;
   }
   return shape;
@@ -65,7 +65,7 @@ class ElementLoops {
     plan_ = planLoops(low_, piece_.extents, evaluate_);
     loops_ = plan_.groups.size();
     if (loops_ > 0) chooseVectors();
-    tasks_ = chooseTasks(plan_, loops_, short_.length, step_);
+    tasks_ = chooseTasks(plan_, loops_, short_.length * workOfElement(), step_);
   }
   ElementLoops(const ElementLoops&) = delete;
 
@@ -89,6 +89,15 @@ class ElementLoops {
     return low_.movesBits() && std::ranges::all_of(plan_.strides, [](const auto& strides) {
       return !strides.empty() && strides.back() >= 0 && strides.back() <= 1;
     });
+  }
+
+  // In elements of plain work: more where each is a sum.
+  int64_t workOfElement() const {
+    constexpr double kStepsOfElement = 4;
+    double work = 1;
+    for (ir::OpId id : low_.cluster.ops)
+      work = std::max(work, stepsPerElement(low_.module, low_.module.op(id)) / kStepsOfElement);
+    return static_cast<int64_t>(std::min<double>(work, kTaskElements));
   }
 
   // Of what the vectors hold: not of the starts of slices.

@@ -110,27 +110,32 @@ class Expand : public Rewriter {
 
   // matrix [batch..., m..., k...] times vector [batch..., k...], the sum's elements being neighbours
   // in memory: multiplied and added along the row, where there is but one or the matrix is computed
-  // there, as products compute no operands.
+  // there, as products compute no operands. Where neighbours are of the batch instead, products and
+  // sums go over all of it at once.
   bool rowProduct(OpId id) {
     const Op o = op(id);
     const Side lhs = lhsOf(o), rhs = rhsOf(o);
-    const bool vector_right = freeElements(rhs) == 1 && sumsRows(lhs);
+    const bool vector_right = freeElements(rhs) == 1 && (sumsRows(lhs) || batchLies(lhs, rhs));
     const Side& matrix = vector_right ? lhs : rhs;
     const Side& vector = vector_right ? rhs : lhs;
-    if (freeElements(vector) != 1 || !sumsRows(matrix)) return false;
+    const bool in_batch = batchLies(matrix, vector);
+    const bool suits = in_batch || sumsRows(matrix) || freeElements(matrix) == 1;
+    if (freeElements(vector) != 1 || !suits) return false;
     const Shape out = shape(o.result());
     const Shape m = shape(matrix.value);
     if (isComplex(out.dtype) || isPred(out.dtype) || m.elements() == 0) return false;
     const Op* maker = def(matrix.value);
     bool computed = maker && ir::isElementwise(maker->kind) && freeElements(matrix) >= 4;
-    if (freeElements(matrix) != 1 && !computed) return false;
+    if (freeElements(matrix) != 1 && !computed && !in_batch) return false;
     DType wide = out.dtype == DType::f16 || out.dtype == DType::bf16 ? DType::f32 : out.dtype;
     Value product = binary(OpKind::multiply_, convert(matrix.value, wide),
                            spread(vector, matrix, convert(vector.value, wide)));
     Value sum = addUp(product, wide, matrix.summed);
-    // The sum has the matrix's dimensions less the last ones; the result wants batch dimensions first.
+    // The sum has the matrix's other dimensions; the result wants batch dimensions first.
     Ints order = matrix.batch;
     for (int64_t d : matrix.free(static_cast<size_t>(m.rank()))) order.push_back(d);
+    for (int64_t& d : order)
+      d -= std::ranges::count_if(matrix.summed, [&](int64_t summed) { return summed < d; });
     if (!std::ranges::is_sorted(order)) sum = transpose(sum, order);
     replace(o.result(), convert(reshape(sum, out.dims), out.dtype));
     return true;
@@ -226,6 +231,16 @@ class Expand : public Rewriter {
       kept.push_back(from[d]);
     }
     return broadcast(reshape(v, kept), shape(matrix.value).dims, to);
+  }
+
+  // Whether neighbours in memory belong to the batch on both sides.
+  bool batchLies(const Side& a, const Side& b) const {
+    constexpr int64_t kLong = 16;
+    const Dims &from = shape(a.value).dims, &other = shape(b.value).dims;
+    for (size_t i = 0; i < a.batch.size(); ++i)
+      if (a.batch[i] + 1 == std::ssize(from) && b.batch[i] + 1 == std::ssize(other))
+        return from.back() >= kLong && !a.summed.empty();
+    return false;
   }
 
   // Whether the sum goes over the innermost dimensions, and is long.
