@@ -49,6 +49,7 @@ def test_the_ways_to_choose_it(how):
     assert done.returncode == 0, done.stderr
 
 
+@pytest.mark.native
 def test_a_lower_cpu_has_no_more_than_its_vectors(tmp_path):
     program = "import jax; print(jax.jit(lambda x: (x * 2).sum())(jax.numpy.ones(1000)))"
     for cpu, register in (("x86-64-v2", "xmm"), ("x86-64-v3", "ymm")):
