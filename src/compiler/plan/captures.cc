@@ -44,8 +44,10 @@ std::vector<ir::Value> captures(const ir::Module& module, const ir::Op& op) {
 }
 
 std::vector<ir::Value> readsOf(const ir::Module& m, const kernel::Unit& unit) {
-  if (unit.is_cluster) return unit.cluster.inputs;
-  const ir::Op& op = m.op(unit.op);
+  return unit.is_cluster ? unit.cluster.inputs : readsOf(m, m.op(unit.op));
+}
+
+std::vector<ir::Value> readsOf(const ir::Module& m, const ir::Op& op) {
   std::vector<ir::Value> reads(op.operands.begin(), op.operands.end());
   for (ir::Value v : captures(m, op)) reads.push_back(v);
   return reads;

@@ -11,6 +11,7 @@ namespace tercel::plan {
 // The values from outside that an op's regions read.
 std::vector<ir::Value> captures(const ir::Module& module, const ir::Op& op);
 // Everything a unit reads; what an op's regions read besides its operands once more.
+std::vector<ir::Value> readsOf(const ir::Module& module, const ir::Op& op);
 std::vector<ir::Value> readsOf(const ir::Module& module, const kernel::Unit& unit);
 // The values that others may read of a unit.
 std::span<const ir::Value> madeBy(const ir::Module& module, const kernel::Unit& unit);

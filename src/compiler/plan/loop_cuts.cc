@@ -10,7 +10,6 @@
 namespace tercel::plan {
 namespace {
 
-using ir::AttrKey;
 using ir::Cut;
 using ir::Op;
 using ir::OpKind;
@@ -91,9 +90,7 @@ class Search {
       if (work <= 1 || op.operands.empty() || isFreeMovement(op.kind)) continue;
       if (op.kind == OpKind::reduce_)
         work = static_cast<double>(m_.shape(op.operand(0)).elements());
-      if (op.kind == OpKind::dot_general_)
-        for (int64_t d : op.ints(AttrKey::lhs_contracting_dimensions))
-          work *= static_cast<double>(m_.shape(op.operand(0)).dims[static_cast<size_t>(d)]);
+      if (op.kind == OpKind::dot_general_) work = productsOf(m_, op);
       (part.isWhole() ? whole : cut) += work;
     }
     return kMostSlices * whole <= cut;

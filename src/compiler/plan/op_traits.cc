@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "compiler/ir/prefix_scan.h"
+#include "compiler/kernel/nest.h"
 
 namespace tercel::plan {
 
@@ -80,10 +81,7 @@ bool isDuplicable(const ir::Module&, const Op& op) {
 }
 
 double productsOf(const ir::Module& m, const Op& op) {
-  auto products = static_cast<double>(m.shape(op.result()).elements());
-  for (int64_t d : op.ints(ir::AttrKey::lhs_contracting_dimensions))
-    products *= static_cast<double>(m.shape(op.operand(0)).dims[static_cast<size_t>(d)]);
-  return products;
+  return static_cast<double>(m.shape(op.result()).elements()) * kernel::stepsPerElement(m, op);
 }
 
 bool isMuchSmaller(const ir::Module& m, ir::Value v, int64_t elements) {

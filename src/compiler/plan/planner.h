@@ -84,6 +84,8 @@ class Planner {
   StorageId packStorages(StorageId first);
   // What was there before `begin` and has been touched since is needed until now.
   void keepUntilNow(int64_t begin);
+  // These, which were set aside, and what has been touched since.
+  void touchedBefore(std::vector<StorageId> earlier);
   // From now on the value is kept there.
   StorageId keep(uint32_t value, StorageId there);
   // The storage whose memory it is, or may be at run time.

@@ -116,8 +116,7 @@ Status Planner::planWhile(Scope& scope, const Op& op) {
     if (storages_[id].first < begin || id == predicate ||
         std::find(carried.begin(), carried.end(), id) != carried.end())
       storages_[id].last = std::max(storages_[id].last, time_);
-  outer_touched.insert(outer_touched.end(), touched_.begin(), touched_.end());
-  touched_ = std::move(outer_touched);
+  touchedBefore(std::move(outer_touched));
   for (size_t i = 0; i < carried.size(); ++i) keep(op.result(i).index, carried[i]);
   return Status();
 }
@@ -142,8 +141,7 @@ Status Planner::planBranch(Scope& scope, const Op& op) {
   step.values = {op.kind == OpKind::if_ ? 1 : 4};
   keepUntilNow(begin);
   for (StorageId id : results) touch(id);
-  outer_touched.insert(outer_touched.end(), touched_.begin(), touched_.end());
-  touched_ = std::move(outer_touched);
+  touchedBefore(std::move(outer_touched));
   return Status();
 }
 
@@ -173,8 +171,7 @@ Status Planner::planFork(Scope& scope, const Op& op) {
     storages_[id].first = begin;
     touch(id);
   }
-  outer_touched.insert(outer_touched.end(), touched_.begin(), touched_.end());
-  touched_ = std::move(outer_touched);
+  touchedBefore(std::move(outer_touched));
   return Status();
 }
 

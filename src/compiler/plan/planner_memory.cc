@@ -109,6 +109,11 @@ void Planner::touch(StorageId id) {
   touched_.push_back(id);
 }
 
+void Planner::touchedBefore(std::vector<StorageId> earlier) {
+  earlier.insert(earlier.end(), touched_.begin(), touched_.end());
+  touched_ = std::move(earlier);
+}
+
 uint32_t Planner::slot(StorageId id) {
   touch(id);
   if (slot_of_.size() <= id) slot_of_.resize(id + 1, kNoStorage);

@@ -34,7 +34,7 @@ bool Planner::runsInTurns(const Op& op) const {
 void Planner::noteUnread(const ir::Region& region) {
   for (ir::OpId id : region.ops) {
     const Op& loop = m_.op(id);
-    if (loop.kind != OpKind::while_ || !runsInTurns(loop)) continue;
+    if (!runsInTurns(loop)) continue;
     for (size_t i = 1; i < loop.operands.size(); ++i) {
       const Value v = loop.operand(i);
       const Op* def = m_.def(v);
@@ -84,8 +84,7 @@ Status Planner::planParallelLoop(Scope& scope, const Op& op) {
   keepUntilNow(begin);
   std::erase_if(touched_, [&](StorageId id) { return storages_[id].place == Place::turn; });
   for (size_t i = 1; i < carried.size(); ++i) touch(carried[i]);
-  outer_touched.insert(outer_touched.end(), touched_.begin(), touched_.end());
-  touched_ = std::move(outer_touched);
+  touchedBefore(std::move(outer_touched));
   return Status();
 }
 

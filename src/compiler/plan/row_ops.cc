@@ -2,10 +2,10 @@
 
 #include <algorithm>
 #include <unordered_map>
-#include <unordered_set>
 
 #include "compiler/plan/batches.h"
 #include "compiler/plan/captures.h"
+#include "compiler/plan/late_ops.h"
 #include "compiler/plan/op_traits.h"
 
 namespace tercel::plan {
@@ -41,10 +41,8 @@ class Search {
  private:
   void visit(OpId id) {
     const Op& op = m_.op(id);
-    std::vector<Value> reads(op.operands.begin(), op.operands.end());
-    for (Value v : captures(m_, op)) reads.push_back(v);
-    bool is_late = hasEffect(op) && late_effect_;
-    for (Value v : reads) is_late |= late_.contains(v.index);
+    const std::vector<Value> reads = readsOf(m_, op);
+    bool is_late = late_.isBefore(op, reads);
     if (auto row = is_late ? std::nullopt : rowOp(op)) return take(id, std::move(*row));
     for (Value v : reads) {
       if (!rowOf(v)) continue;
@@ -52,9 +50,7 @@ class Search {
       is_late = true;
     }
     (is_late ? found_.after : found_.before).push_back(id);
-    if (!is_late) return;
-    late_effect_ |= hasEffect(op);
-    for (Value v : op.results) late_.insert(v.index);
+    if (is_late) late_.add(op);
   }
 
   void take(OpId id, RowOp row) {
@@ -159,8 +155,7 @@ class Search {
   const size_t batch_;
   RowOps found_;
   std::unordered_map<uint32_t, size_t> row_of_;  // by value
-  std::unordered_set<uint32_t> late_;            // values that need whole results
-  bool late_effect_ = false;
+  LateOps late_;  // that need whole results
 };
 
 constexpr int kFewestProducts = 4;

@@ -132,10 +132,8 @@ class Turn {
       if (!cuts) return {};
       for (size_t i = 0; i < operands.size(); ++i) operands[i].push_back((*cuts)[i]);
     }
-    const bool keeps = op.kind != OpKind::reshape_ ||
-                       tileShape(m_.shape(op.operand(0)), operands[0]).elements() ==
-                           tileShape(m_.shape(op.result()), tile).elements();
-    return keeps ? std::optional(std::move(operands)) : std::nullopt;
+    if (!keepsElements(m_, op, tile, operands[0])) return {};
+    return operands;
   }
 
   ir::Module& m_;

@@ -4,6 +4,7 @@
 #include <unordered_set>
 
 #include "compiler/plan/captures.h"
+#include "compiler/plan/late_ops.h"
 #include "compiler/plan/op_traits.h"
 
 namespace tercel::plan {
@@ -45,19 +46,15 @@ class Search {
  private:
   void visit(OpId id) {
     const Op& op = m_.op(id);
-    std::vector<Value> reads(op.operands.begin(), op.operands.end());
-    for (Value v : captures(m_, op)) reads.push_back(v);
-    bool is_late = hasEffect(op) && late_effect_;
-    for (Value v : reads) is_late |= late_.contains(v.index);
+    const std::vector<Value> reads = readsOf(m_, op);
+    bool is_late = late_.isBefore(op, reads);
     if (auto tiled = is_late ? std::nullopt : tileOp(id)) {
       found_.made_by[op.result().index] = found_.ops.size();
       return found_.ops.push_back(std::move(*tiled));
     }
     for (Value v : reads) is_late |= found_.makerOf(v) != nullptr;
     (is_late ? found_.after : found_.before).push_back(id);
-    if (!is_late) return;
-    late_effect_ |= hasEffect(op);
-    for (Value v : op.results) late_.insert(v.index);
+    if (is_late) late_.add(op);
   }
 
   void findWanted() {
@@ -80,7 +77,8 @@ class Search {
     TileOp made{id, {}, std::vector<Tile>(op.operands.size())};
     for (size_t c = 0; c < tile_.size(); ++c)
       if (!(is_seed ? cutAt(op, c, tile_[c], made) : cutSomewhere(op, c, made))) return {};
-    return keepsElements(op, made) ? std::optional(std::move(made)) : std::nullopt;
+    if (!keepsElements(m_, op, made.tile, made.operands[0])) return {};
+    return made;
   }
 
   bool cutSomewhere(const Op& op, size_t c, TileOp& made) const {
@@ -111,19 +109,12 @@ class Search {
     return true;
   }
 
-  bool keepsElements(const Op& op, const TileOp& made) const {
-    return op.kind != OpKind::reshape_ ||
-           tileShape(m_.shape(op.result()), made.tile).elements() ==
-               tileShape(m_.shape(op.operand(0)), made.operands[0]).elements();
-  }
-
   const ir::Module& m_;
   const UseCounts& uses_;
   const OpId seed_;
   const Tile tile_;
   TileOps found_;
-  std::unordered_set<uint32_t> late_;  // values that need whole results
-  bool late_effect_ = false;
+  LateOps late_;  // that need whole results
 };
 
 // Bytes that go through memory.
@@ -236,6 +227,12 @@ Shape tileShape(const Shape& whole, const Tile& tile) {
   for (const Cut& cut : tile)
     if (!cut.isWhole()) shape.dims[static_cast<size_t>(cut.dimension)] = cut.unit;
   return shape;
+}
+
+bool keepsElements(const ir::Module& m, const Op& op, const Tile& tile, const Tile& operand) {
+  return op.kind != OpKind::reshape_ ||
+         tileShape(m.shape(op.result()), tile).elements() ==
+             tileShape(m.shape(op.operand(0)), operand).elements();
 }
 
 std::optional<TileOps> findTileOps(const ir::Module& m, std::span<const OpId> ops,

@@ -35,6 +35,9 @@ struct TileOps {
 bool isLargeProduct(const ir::Module& module, const ir::Op& op);
 
 Shape tileShape(const Shape& whole, const Tile& tile);
+// Whether a tile of the op's result has the elements of its operand's, if it is a reshape.
+bool keepsElements(const ir::Module& module, const ir::Op& op, const Tile& tile,
+                   const Tile& operand);
 
 // The tiling of the first product for which it pays: what lies between the ops stays in a core's
 // cache. `uses` are those of the region that the ops are from.
