@@ -71,6 +71,17 @@ def test_extrema_of_nan(tercel, x64, dtype):
     np.testing.assert_array_equal(smaller.astype(np.float64), np.minimum(wide_a, wide_b))
 
 
+def test_comparisons_of_what_extrema_were_made_of(agree):
+    special = np.array([np.nan, np.inf, -np.inf, 0.0, -0.0, 1.0, -1.0, 2.0], np.float32)
+    a, b = np.repeat(special, 8), np.tile(special, 8)
+
+    def f(a, b):
+        relu, least, most = jnp.exp(a) - 1, jnp.sin(b), -a
+        return (jnp.maximum(relu, 0), relu > 0, jnp.minimum(least, a), least >= a,
+                jnp.maximum(most, b), most <= b)
+    agree(f, a, b)
+
+
 @pytest.mark.parametrize("dtype", FLOATS)
 def test_order_of_nan_and_zeros(agree, x64, dtype):
     x = np.array([3, np.nan, -0.0, 0.0, -np.inf, np.inf, -np.nan, 1, -1, 0.0, -0.0] * 7)

@@ -2,6 +2,7 @@
 // of it (slices), degenerate contractions become products, tiny branches selections. What a rule
 // emits is brought into canonical form at once.
 #include <algorithm>
+#include <unordered_map>
 
 #include "compiler/ir/clone.h"
 #include "compiler/passes/constants.h"
@@ -134,10 +135,12 @@ class Algebra : public Rewriter {
  protected:
   void enterRegion(RegionId id, OpId owner) override {
     regions_.push_back(id);
+    extrema_.emplace_back();
     in_reduce_.push_back(owner.valid() && op(owner).kind == OpKind::reduce_);
   }
   void leaveRegion(RegionId, OpId) override {
     regions_.pop_back();
+    extrema_.pop_back();
     in_reduce_.pop_back();
   }
 
@@ -149,7 +152,10 @@ class Algebra : public Rewriter {
     if (op.results.size() != 1) return false;
     Value by = canonicalForm(*this, op);
     if (!by.valid()) by = rule(op);
-    if (!by.valid()) return false;
+    if (!by.valid()) {
+      noteExtremum(op);
+      return false;
+    }
     replace(op.result(), by);
     return true;
   }
@@ -157,6 +163,8 @@ class Algebra : public Rewriter {
  private:
   Value rule(const Op& op) {
     if (op.kind == OpKind::select_ && in_reduce_.back()) return firstOfNaNs(*this, op);
+    Value by = op.kind == OpKind::compare_ ? compareExtremum(op) : Value{};
+    if (by.valid()) return by;
     if (actsElementByElement(*this, op)) return computeBeforeBroadcast(*this, op);
     switch (op.kind) {
       case OpKind::dot_general_:
@@ -169,6 +177,26 @@ class Algebra : public Rewriter {
       default:
         return {};
     }
+  }
+
+  void noteExtremum(const Op& op) {
+    if (op.kind == OpKind::maximum_ || op.kind == OpKind::minimum_)
+      extrema_.back().insert_or_assign(op.operand(0).index, op.result());
+  }
+
+  // y = maximum(x, c) is greater than c where x is, as a minimum is less: the gradient of a relu
+  // asks x, which is in memory for no one else.
+  Value compareExtremum(const Op& op) {
+    auto found = extrema_.back().find(op.operand(0).index);
+    if (found == extrema_.back().end() || otherUses(op.operand(0)) != 1) return {};
+    if (op.symbol(AttrKey::compare_type) == "TOTALORDER") return {};
+    const Op& y = *def(found->second);
+    std::string_view direction = op.symbol(AttrKey::comparison_direction);
+    bool is_greatest = y.kind == OpKind::maximum_;
+    bool keeps = is_greatest ? direction == "GT" || direction == "LE"
+                             : direction == "LT" || direction == "GE";
+    if (!keeps || !(y.operand(1) == op.operand(1))) return {};
+    return emit(op.kind, {found->second, op.operand(1)}, shape(op.result()), Attrs(op.attrs));
   }
 
   // One use, and made in this region: work never moves into a loop.
@@ -260,6 +288,8 @@ class Algebra : public Rewriter {
 
   std::vector<RegionId> regions_;  // those around the op being visited, innermost last
   std::vector<bool> in_reduce_;    // whether they are bodies of a reduce
+  // For each region around: its maxima and minima, by their first operand.
+  std::vector<std::unordered_map<uint32_t, Value>> extrema_;
   std::vector<RegionId> home_;     // by op: the region it was visited in
 };
 
