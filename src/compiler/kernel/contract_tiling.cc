@@ -135,7 +135,7 @@ void choosePacking(const ContractSizes& s, ContractTiling& t) {
 // Long sums are cut so that what is packed and read again stays in the L1 cache, and so that lines
 // of the n side that lie far apart are read many at a time, each as far as it goes.
 void chooseBlock(const ContractSizes& s, ContractTiling& t) {
-  constexpr int64_t kPackedBytes = 2048, kAlongBytes = 4096;  // of a row or column
+  constexpr int64_t kPackedBytes = 4096, kAlongBytes = 4096;  // of a row or column
   constexpr int64_t kFarSteps = 32, kWhole = 16;
   int64_t steps = (t.along_k ? kAlongBytes : kPackedBytes) / s.sum_bytes;
   if (t.in_tiles) steps /= 2;  // a block's rows and columns both
@@ -191,9 +191,10 @@ double cutCost(const ContractSizes& s, const Machine& machine, const ContractTil
 
 // Enough tasks to share out, none below some microseconds.
 void chooseTasks(const ContractSizes& s, const Machine& machine, ContractTiling& t) {
-  constexpr double kTaskCycles = 3e4, kMostTasks = 16, kProcessors = 4;
+  constexpr double kTaskCycles = 3e4, kMostTasks = 16, kProcessors = 4, kCycles = 3;
   int64_t tiles = s.m_side.lines * t.line_tiles, panels = s.n_side.lines * t.line_panels;
-  double cycles = allCycles(s, machine, t), batches = static_cast<double>(s.batches);
+  double cycles = std::max(allCycles(s, machine, t), kCycles * s.nanoseconds);
+  double batches = static_cast<double>(s.batches);
   double all_wanted = s.is_alone ? 1 : std::clamp(cycles / kTaskCycles, 1.0, kMostTasks);
   double wanted = all_wanted / batches;
   int64_t fewest_columns = fewestColumnTasks(s, machine, t);

@@ -26,6 +26,7 @@ struct ContractSizes {
   int64_t parts = 1;  // products along the sum that a lane can add up at once
   int64_t tile_parts = 1;  // that an element of the machine's tiles can; 1: they cannot
   bool is_alone = false;   // on one thread
+  double nanoseconds = 0;  // of all that the kernel does, about
   ContractSide m_side, n_side;
 
   int64_t rows() const { return m_side.lines * m; }

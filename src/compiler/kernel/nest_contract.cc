@@ -201,6 +201,7 @@ ContractSizes ContractNest::sizes() const {
           .parts = possibleParts(),
           .tile_parts = possibleTileParts(),
           .is_alone = low_.cluster.is_alone,
+          .nanoseconds = clusterCost(m_, low_.cluster, low_.machine),
           .m_side = side(rows_),
           .n_side = side(columns_)};
 }
