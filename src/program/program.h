@@ -59,7 +59,8 @@ enum class StepKind : uint8_t {
 
 // kernel       target = kernel, slots = its params; tasks in all; a chunk is `grain` tasks or more;
 //              grain >= tasks runs on the calling thread. cost: nanoseconds for all tasks.
-//              values = which of the slots it writes, counted from 0; empty if unknown
+//              values = which of the slots it writes, counted from 0; empty if unknown. text = what
+//              product_slots.h says of a product, or empty
 // copy         slots = from, to; to's bytes are moved
 // while_loop   slots = the predicate (pred[]); target = sequence of the condition, which sets the
 //              predicate; sequences = {body}

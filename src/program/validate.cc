@@ -7,6 +7,7 @@
 #include "core/sort_keys.h"
 #include "program/call_signature.h"
 #include "program/memory.h"
+#include "program/product_slots.h"
 
 namespace tercel::program {
 namespace {
@@ -198,6 +199,7 @@ class Validator {
       }
       TERCEL_TRY(checkWritable(slot(step, static_cast<size_t>(written))));
     }
+    TERCEL_TRY(productSlots(step).status());
     return checkCode(step);
   }
 

@@ -193,3 +193,34 @@ def test_sums_over_several_dimensions(agree, rng, equation, sizes):
     operands = [rng.normal(size=[size[c] for c in term]).astype(np.float32)
                 for term in equation.split("->")[0].split(",")]
     agree(lambda x, y: jnp.einsum(equation, x, y), *operands, scale=10)
+
+
+@pytest.mark.parametrize("equation", ["mk,kn->mn", "km,kn->mn", "mk,nk->mn", "bmk,bkn->bmn"])
+@pytest.mark.parametrize("side", [0, 1])
+def test_subnormal_operands(tercel, rng, equation, side):
+    sizes = dict(b=2, m=130, k=90, n=70)
+    x = [abs(v) for v in operands(rng, equation, **sizes)]  # nothing cancels out
+    x[side] *= np.exp(rng.uniform(-103, 0, x[side].shape)).astype(np.float32)
+    x[1 - side][np.abs(x[1 - side]) < 1e-3] = 0
+    wanted = np.einsum(equation, *[v.astype(np.float64) for v in x])
+    f = jax.jit(lambda a, b: jnp.einsum(equation, a, b))
+    calls = [np.asarray(f(*jax.device_put(x, tercel))) for _ in range(4)]
+    np.testing.assert_allclose(calls[0], wanted, rtol=1e-4, atol=90e-45)
+    for later in calls[1:]:
+        np.testing.assert_array_equal(later.view(np.uint32), calls[0].view(np.uint32))
+
+
+def test_subnormal_operands_that_others_read(tercel, rng):
+    k = np.exp(-rng.uniform(60, 103, (256, 256))).astype(np.float32)
+    v = rng.uniform(0.5, 2, (256, 40)).astype(np.float32)
+
+    def f(k, v):
+        return k @ v, (k * v[:, 0]).sum(1), k @ k[:, :40] + v, k @ v + k[:, :40]
+    g = jax.jit(f)
+    calls = [g(*jax.device_put((k, v), tercel)) for _ in range(4)]
+    wanted = f(k.astype(np.float64), v.astype(np.float64))
+    for one, same in zip(calls[0], wanted):
+        np.testing.assert_allclose(one, same, rtol=1e-4, atol=90e-45)
+    for later in calls[1:]:
+        for one, same in zip(later, calls[0]):
+            np.testing.assert_array_equal(np.asarray(one), np.asarray(same))

@@ -6,6 +6,8 @@
 #include "compiler/plan/kernel_params.h"
 #include "compiler/plan/op_traits.h"
 #include "compiler/plan/planner.h"
+#include "compiler/plan/product_params.h"
+#include "program/product_slots.h"
 
 namespace tercel::plan {
 
@@ -143,8 +145,11 @@ void Planner::addKernelStep(Scope& scope, kernel::Cluster& cluster) {
     step.values.push_back(aliased ? cluster.alias[o] : static_cast<int64_t>(step.slots.size()));
     if (!aliased) step.slots.push_back(slot(storage_of_.at(cluster.outputs[o].index)));
   }
+  const auto first_slice = static_cast<uint32_t>(step.slots.size());
   for (Value v : cluster.slices) step.slots.push_back(slot(sliceStorage(v)));
   if (!cluster.numbers.empty()) step.slots.push_back(slot(numbersStorage(cluster)));
+  auto product = productParams(m_, cluster, first_slice);
+  if (product && !program::writesAny(step, *product)) step.text = program::textOf(*product);
 }
 
 // The output takes the memory of its first operand (which is copied there first where it lives on).

@@ -249,6 +249,9 @@ Status LoadedProgram::runOps(const Invocation& invocation, void* const* pointers
       case OpCode::parallel_kernel:
         TERCEL_TRY(runParallel(*op++, invocation, params));
         break;
+      case OpCode::product:
+        TERCEL_TRY(runProduct(*op++, invocation, params));
+        break;
       case OpCode::side_by_side:
         TERCEL_TRY(runSideBySide(op, invocation, pointers));
         op += 1 + op->tasks;
@@ -314,6 +317,36 @@ Status LoadedProgram::runParallel(const Op& op, const Invocation& invocation,
                      [&](int64_t begin, int64_t end, void* scratch) {
                        op.fn(params, begin, end, scratch);
                      });
+}
+
+Status LoadedProgram::runProduct(const Op& op, const Invocation& invocation,
+                                 void* const* params) const {
+  const ProductSite& site = tape_.products[op.target];
+  kernels::Rescaled copies;
+  kernels::KeptMemory<void*> copied_params;
+  if (site.history->expectsSome()) {
+    const auto [a, b] = site.operands;
+    const bool helped = copied_params.tryTake(site.params) &&
+                        parts().rescale(static_cast<const float*>(params[a]), site.counts[0],
+                                        static_cast<const float*>(params[b]), site.counts[1],
+                                        copies, invocation.parallel);
+    site.history->noteLooked(helped);
+    if (helped) {
+      std::copy_n(params, site.params, copied_params.get());
+      copied_params.get()[a] = copies.a.get();
+      copied_params.get()[b] = copies.b.get();
+      params = copied_params.get();
+    }
+  }
+  std::atomic<bool> met{false};
+  Status status = runInGroups(op, invocation, program_->kernels[site.kernel].scratch_bytes,
+                              [&](int64_t begin, int64_t end, void* scratch) {
+                                SubnormalWatch watch;
+                                op.fn(params, begin, end, scratch);
+                                if (watch.metAny()) met.store(true, std::memory_order_relaxed);
+                              });
+  if (met.load(std::memory_order_relaxed)) site.history->noteMet();
+  return status;
 }
 
 Status LoadedProgram::runSideBySide(const Op* op, const Invocation& invocation,

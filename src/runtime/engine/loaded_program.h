@@ -54,6 +54,7 @@ class LoadedProgram final : public Runner {
   void bindArguments(const Invocation& invocation, Frame& frame) const;
   // From the op `first` of the tape on, until an end.
   Status runOps(const Invocation& invocation, void* const* pointers, uint32_t first) const;
+  Status runProduct(const Op& op, const Invocation& invocation, void* const* params) const;
   Status runFork(const Op& op, const Invocation& invocation, void* const* pointers) const;
   Status runParallelLoop(const Op& op, const Invocation& invocation, void* const* pointers) const;
   Status runTurns(const ParallelLoopSite& site, int64_t begin, int64_t end,

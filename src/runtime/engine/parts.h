@@ -5,6 +5,7 @@
 #include "runtime/engine/debug_print.h"
 #include "runtime/kernels/fft.h"
 #include "runtime/kernels/key_sort.h"
+#include "runtime/kernels/rescale.h"
 #include "runtime/kernels/sort.h"
 #include "runtime/linalg/functions.h"
 
@@ -17,6 +18,7 @@ struct Parts {
   decltype(&linalg::find) find_linalg = nullptr;
   decltype(&linalg::isPreferred) prefers_linalg = nullptr;  // null where there is no LAPACK
   decltype(&debugPrint) debug_print = nullptr;
+  decltype(&kernels::rescale) rescale = nullptr;  // null where products may be slow, not allocate
 };
 
 const Parts& parts();

@@ -4,7 +4,7 @@ namespace tercel::engine {
 
 const Parts& parts() {
   static constexpr Parts kAll = {kernels::Fft::make, kernels::sort, kernels::keySort, linalg::find,
-                                 linalg::isPreferred, debugPrint};
+                                 linalg::isPreferred, debugPrint, kernels::rescale};
   return kAll;
 }
 

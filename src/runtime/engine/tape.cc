@@ -4,6 +4,7 @@
 #include <numeric>
 #include <utility>
 
+#include "program/product_slots.h"
 #include "runtime/engine/parts.h"
 #include "runtime/engine/side_by_side.h"
 
@@ -114,14 +115,33 @@ class TapeMaker {
     }
   }
 
+  // Watching costs some 50 cycles.
+  static bool isWatchedProduct(const Step& step) {
+    constexpr double kWorthWatching = 2000;
+    return parts().rescale && !step.text.empty() && step.cost >= kWorthWatching;
+  }
+
+  uint32_t product(const Step& step) {
+    ProductSite site{.kernel = step.target, .params = static_cast<uint32_t>(step.slots.size())};
+    site.operands = **productSlots(step);
+    for (size_t k = 0; k < site.operands.size(); ++k)
+      site.counts[k] = program_.slots[step.slots[site.operands[k]]].bytes / int64_t{sizeof(float)};
+    site.history = std::make_unique<SubnormalHistory>();
+    tape_.products.push_back(std::move(site));
+    return static_cast<uint32_t>(tape_.products.size() - 1);
+  }
+
   void kernel(const Step& step) {
     if (step.tasks == 0) return;
-    OpCode code = isSerialKernel(step) ? OpCode::kernel : OpCode::parallel_kernel;
+    const bool is_product = isWatchedProduct(step);
+    OpCode code = is_product             ? OpCode::product
+                  : isSerialKernel(step) ? OpCode::kernel
+                                         : OpCode::parallel_kernel;
     Op& op = tape_.ops[emit(code, pointers(step))];
     op.fn = kernels_[step.target];
     op.tasks = step.tasks;
     op.grain = step.grain;
-    op.target = step.target;
+    op.target = is_product ? product(step) : step.target;
   }
 
   void copy(const Step& step) {

@@ -1,6 +1,7 @@
 // A Program's steps as one flat list of operations with jumps: what runs, without vectors, names or
 // virtual calls in its way.
 #pragma once
+#include <array>
 #include <cstdint>
 #include <functional>
 #include <memory>
@@ -10,6 +11,7 @@
 #include "core/sort_keys.h"
 #include "program/call_signature.h"
 #include "program/program.h"
+#include "runtime/engine/subnormal_history.h"
 #include "runtime/engine/runner.h"
 #include "runtime/kernels/concatenate.h"
 #include "runtime/kernels/fft.h"
@@ -23,6 +25,7 @@ using KernelFn = void (*)(void* const* params, int64_t begin, int64_t end, void*
 enum class OpCode : uint8_t {
   kernel,           // fn(params, 0, tasks, scratch) on the calling thread
   parallel_kernel,  // in groups of `grain` tasks
+  product,          // the same of products[target], one way or another
   side_by_side,     // the `tasks` kernel ops that follow, in any order, in groups of `grain` of them
   copy,             // tasks bytes from params[0] to params[1]
   jump,             // to target
@@ -73,6 +76,14 @@ struct ParallelLoopSite {
   int64_t first_count = 0, step = 1;
 };
 
+// A kernel that multiplies two arrays of f32.
+struct ProductSite {
+  uint32_t kernel = 0, params = 0;
+  std::array<uint32_t, 2> operands;  // of the params
+  std::array<int64_t, 2> counts;     // of their elements
+  std::unique_ptr<SubnormalHistory> history;
+};
+
 struct SortSite {
   kernels::Sort sort;         // without its pointers
   std::vector<SortKey> keys;  // empty: only the comparator knows
@@ -82,6 +93,7 @@ struct SortSite {
 struct Tape {
   std::vector<Op> ops;
   std::vector<uint32_t> targets;
+  std::vector<ProductSite> products;
   std::vector<SortSite> sorts;
   std::vector<ParallelLoopSite> parallel_loops;
   std::vector<CustomCallSite> custom_calls;

@@ -1,0 +1,86 @@
+#include "compiler/plan/product_params.h"
+
+#include <algorithm>
+
+namespace tercel::plan {
+namespace {
+
+using ir::Op;
+using ir::OpKind;
+using ir::Value;
+
+bool isMovement(OpKind kind) {
+  return kind == OpKind::reshape_ || kind == OpKind::transpose_ || kind == OpKind::slice_ ||
+         kind == OpKind::dynamic_slice_ || kind == OpKind::reverse_ ||
+         kind == OpKind::broadcast_in_dim_;
+}
+
+class Finder {
+ public:
+  Finder(const ir::Module& module, const kernel::Cluster& cluster, uint32_t first_slice)
+      : m_(module), cluster_(cluster), first_slice_(first_slice) {}
+
+  std::optional<std::array<uint32_t, 2>> paramsOf(const Op& product) const {
+    std::array<uint32_t, 2> found{};
+    for (size_t side = 0; side < 2; ++side) {
+      Value v = product.operand(side);
+      auto input = m_.shape(v).dtype == DType::f32 ? paramBehind(v) : std::nullopt;
+      if (!input) return {};
+      found[side] = *input;
+    }
+    return found;
+  }
+
+ private:
+  std::optional<uint32_t> paramBehind(Value v) const {
+    for (;;) {
+      if (readsOf(v) != 1) return {};
+      if (auto input = placeIn(cluster_.inputs, v)) return *input;
+      if (auto slice = placeIn(cluster_.slices, v)) return first_slice_ + *slice;
+      const Op* op = m_.def(v);
+      if (!op || !isMovement(op->kind)) return {};
+      v = op->operand(0);
+    }
+  }
+
+  static std::optional<uint32_t> placeIn(const std::vector<Value>& list, Value v) {
+    auto at = std::ranges::find(list, v);
+    if (at == list.end()) return {};
+    return static_cast<uint32_t>(at - list.begin());
+  }
+
+  int64_t readsOf(Value v) const {
+    return readsIn(cluster_.ops, v) + std::ranges::count(cluster_.outputs, v);
+  }
+
+  int64_t readsIn(const std::vector<ir::OpId>& ops, Value v) const {
+    int64_t reads = 0;
+    for (ir::OpId id : ops) {
+      reads += std::ranges::count(m_.op(id).operands, v);
+      for (ir::RegionId region : m_.op(id).regions) reads += readsIn(m_.region(region).ops, v);
+    }
+    return reads;
+  }
+
+  const ir::Module& m_;
+  const kernel::Cluster& cluster_;
+  const uint32_t first_slice_;
+};
+
+}  // namespace
+
+std::optional<std::array<uint32_t, 2>> productParams(const ir::Module& module,
+                                                     const kernel::Cluster& cluster,
+                                                     uint32_t first_slice) {
+  const bool is_sum = cluster.nest == kernel::Nest::rows;  // of products, where it has no dot
+  if (!is_sum && cluster.nest != kernel::Nest::contract) return {};
+  for (ir::OpId id : cluster.ops) {
+    const Op& op = module.op(id);
+    const bool multiplies = op.kind == OpKind::multiply_ || op.kind == OpKind::multiply_add_;
+    if (is_sum ? !multiplies : op.kind != OpKind::dot_general_) continue;
+    if (auto found = Finder(module, cluster, first_slice).paramsOf(op)) return found;
+  }
+  return {};
+}
+
+}  // namespace tercel::plan

@@ -1,0 +1,22 @@
+// Operands of a product that hold subnormal numbers. A multiply-add of one takes microcode, some
+// hundred cycles, on x86.
+#pragma once
+#include <cstdint>
+
+#include "runtime/kernels/kept_memory.h"
+#include "runtime/kernels/parallel.h"
+
+namespace tercel::kernels {
+
+struct Rescaled {
+  KeptMemory<float> a, b;
+};
+
+// Copies two arrays, one multiplied by a power of two, the other divided by it. Both are exact, so
+// an element of one times an element of the other stays the number it was, and so does every bit of
+// a sum of such products. False where neither array has many subnormal numbers, both have some, an
+// element is too near to an end of the range, or memory is short.
+bool rescale(const float* a, int64_t a_count, const float* b, int64_t b_count, Rescaled& copies,
+             const Parallel& parallel);
+
+}  // namespace tercel::kernels
