@@ -69,6 +69,24 @@ AccessMap reduceOperandMap(const ir::Op& op, const Dims& dims, const AccessMap& 
   return map;
 }
 
+// Of a reduction's operand and of the domain, where that is large: whether the elements of their
+// lines are the same. Otherwise one of the two would be read or written in steps of whole lines.
+bool sharesLines(const Dims& operand, const ir::Op& reduce, const AccessMap& result,
+                 const std::vector<bool>& reduced, const Dims& extents) {
+  constexpr int64_t kFew = 4096;
+  if (elementCount(extents) <= kFew) return true;
+  size_t last = operand.size(), kept = result.dims.size();
+  bool along_reduced = false;
+  while (last-- > 0) {
+    along_reduced = contains(reduce.ints(AttrKey::dimensions), last);
+    if (!along_reduced) --kept;
+    if (operand[last] > 1) break;
+  }
+  size_t line = extents.size() - 1;
+  while (line > 0 && extents[line] == 1) --line;
+  return along_reduced ? reduced[line] : result.dims[kept] == static_cast<int32_t>(line);
+}
+
 }  // namespace
 
 bool Domain::hasReduced() const {
@@ -183,6 +201,7 @@ bool extendForReduce(const ir::Module& m, const ir::Op& reduce, const AccessMap&
   int64_t row_bytes = elementCount(extents) *
                       static_cast<int64_t>(byteSize(m.shape(reduce.operand(0)).dtype));
   if (!(open == extents) || row_bytes > kMaxRowBytes) return false;
+  if (!sharesLines(dims, reduce, result, reduced, domain.extents)) return false;
   domain.reduced = reduced;
   return true;
 }
