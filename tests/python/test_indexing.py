@@ -24,6 +24,17 @@ def test_scatters(agree, rng):
                            a.at[2:6].set(u), a.at[k, 2].add(1.0)), x, i, v)
 
 
+def test_scatters_of_one_window(agree, rng):
+    x, u = floats(rng, 3, 70, 9), floats(rng, 68, 7)
+    one = lambda a, v: (a.at[1:-1, 1:-1].set(v), a.at[1:-1, 1:-1].add(v), a.at[-1, 2].multiply(3),
+                        a.at[:, 2].max(v[0, 0]), a.at[80:, 3].set(1), jnp.ones_like(a).at[5].set(2))
+    agree(jax.vmap(one, (0, None)), x, u)
+    agree(one, x[0], u)
+    step = lambda i, a: a.at[1:-1, 1:-1].set(a[2:, 1:-1] - a[:-2, 1:-1] + a[1:-1, 2:])
+    agree(jax.vmap(lambda a: jax.lax.fori_loop(0, 5, step, a)), x)
+    agree(jax.grad(lambda a: jnp.sin(jax.lax.fori_loop(0, 3, step, a)).sum()), x[1])
+
+
 def test_scatter_with_repeated_indices(agree, rng):
     i = rng.integers(0, 5, 100).astype(np.int32)
     agree(lambda k: (jnp.zeros(5, jnp.int32).at[k].add(1), jax.ops.segment_max(k * 3, k, 5),

@@ -104,6 +104,7 @@ Value canonicalForm(Rewriter& rw, const Op& op) {
   Value by = withoutElements(rw, op);
   if (!by.valid()) by = foldedSplat(rw, op);
   if (!by.valid()) by = canonicalFew(rw, op);
+  if (!by.valid()) by = canonicalWindow(rw, op);
   if (!by.valid()) by = canonicalFloor(rw, op);
   return by.valid() ? by : ruleOfClass(rw, op);
 }

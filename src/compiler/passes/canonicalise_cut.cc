@@ -325,40 +325,32 @@ Value dynamicSliceRule(Rewriter& rw, const Op& op) {
   return rw.emit(OpKind::dynamic_slice_, starts, result, Attrs(op.attrs));
 }
 
+// At a known place of an array all of whose elements are equal.
+Value paddedUpdate(Rewriter& rw, const Op& op, const Values& starts) {
+  const Literal* around = splatOf(rw, op.operand(0));
+  if (!around) return {};
+  const Shape& result = rw.shape(op.result());
+  Ints low, high;
+  for (size_t d = 0; d < starts.size(); ++d) {
+    std::optional<int64_t> start = scalarInteger(rw, starts[d]);
+    if (!start) return {};
+    low.push_back(*start);
+    high.push_back(result.dims[d] - *start - rw.shape(op.operand(1)).dims[d]);
+  }
+  const Value value = rw.constant(withShape(*around, {}));
+  return emitPad(rw, op.operand(1), value, low, high, Ints(starts.size(), 0), result);
+}
+
 Value dynamicUpdateSliceRule(Rewriter& rw, const Op& op) {
   Value x = op.operand(0), update = op.operand(1);
   if (rw.shape(update) == rw.shape(x)) return update;
   if (rw.shape(update).elements() == 0) return x;
   Values starts = settledStarts(rw, op, 2, rw.shape(update).dims);
+  if (Value padded = paddedUpdate(rw, op, starts); padded.valid()) return padded;
   if (isTail(op.operands, starts)) return {};
   starts.insert(0, update);
   starts.insert(0, x);
   return rw.emit(OpKind::dynamic_update_slice_, starts, rw.shape(x));
-}
-
-// A gather of one window is a dynamic_slice: both clamp the start.
-Value gatherRule(Rewriter& rw, const Op& op) {
-  Value x = op.operand(0), indices = op.operand(1);
-  const Ints& index_map = op.ints(AttrKey::start_index_map);
-  int64_t depth = static_cast<int64_t>(index_map.size());
-  if (rw.shape(indices).elements() != depth || depth == 0) return {};
-  if (contains(op.ints(AttrKey::slice_sizes), 0)) return {};
-  Value flat = rw.reshape(indices, {depth});
-  Values operands{x};
-  DType type = rw.shape(indices).dtype;
-  for (int64_t d = 0; d < rw.shape(x).rank(); ++d) {
-    auto at = std::ranges::find(index_map, d);
-    if (at == index_map.end()) {
-      operands.push_back(rw.splat({type, {}}, 0));
-      continue;
-    }
-    int64_t i = at - index_map.begin();
-    operands.push_back(rw.reshape(rw.slice(flat, {i}, {i + 1}, {1}), {}));
-  }
-  const Ints& sizes = op.ints(AttrKey::slice_sizes);
-  Value window = rw.emit(OpKind::dynamic_slice_, operands, {rw.shape(x).dtype, Dims(sizes)},
-                         {{AttrKey::slice_sizes, sizes}});
-  return rw.reshape(window, rw.shape(op.result()).dims);
 }
 
 }  // namespace
@@ -371,8 +363,6 @@ Value canonicalCut(Rewriter& rw, const Op& op) {
       return dynamicSliceRule(rw, op);
     case OpKind::dynamic_update_slice_:
       return dynamicUpdateSliceRule(rw, op);
-    case OpKind::gather_:
-      return gatherRule(rw, op);
     case OpKind::pad_:
       return padRule(rw, op);
     case OpKind::reverse_:

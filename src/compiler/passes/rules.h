@@ -15,10 +15,12 @@ ir::Value canonicalSelection(Rewriter& rw, const ir::Op& op);
 ir::Value canonicalFloor(Rewriter& rw, const ir::Op& op);
 // canonicalise_movement.cc
 ir::Value canonicalMovement(Rewriter& rw, const ir::Op& op);
-// canonicalise_cut.cc: slices, pads, joins, and gathers that are slices
+// canonicalise_cut.cc: slices, pads and joins
 ir::Value canonicalCut(Rewriter& rw, const ir::Op& op);
 // canonicalise_few.cc: dynamic_slice, gather and scatter
 ir::Value canonicalFew(Rewriter& rw, const ir::Op& op);
+// canonicalise_window.cc: gathers and scatters of one window
+ir::Value canonicalWindow(Rewriter& rw, const ir::Op& op);
 // canonicalise_product.cc: dot_general and convolution
 ir::Value canonicalProduct(Rewriter& rw, const ir::Op& op);
 // arg_reduce.cc, for selections in the body of a reduce: the place of the first of several NaN,

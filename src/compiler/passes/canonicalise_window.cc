@@ -1,0 +1,105 @@
+// Gathers and scatters of one window: slices, and updates of a slice.
+#include <algorithm>
+
+#include "compiler/passes/constants.h"
+#include "compiler/passes/dimensions.h"
+#include "compiler/passes/monoid.h"
+#include "compiler/passes/rules.h"
+
+namespace tercel::passes {
+using namespace ir;
+namespace {
+
+// A gather of one window is a dynamic_slice: both clamp the start.
+Value gatherRule(Rewriter& rw, const Op& op) {
+  Value x = op.operand(0), indices = op.operand(1);
+  const Ints& index_map = op.ints(AttrKey::start_index_map);
+  int64_t depth = static_cast<int64_t>(index_map.size());
+  if (rw.shape(indices).elements() != depth || depth == 0) return {};
+  if (contains(op.ints(AttrKey::slice_sizes), 0)) return {};
+  Value flat = rw.reshape(indices, {depth});
+  Values operands{x};
+  DType type = rw.shape(indices).dtype;
+  for (int64_t d = 0; d < rw.shape(x).rank(); ++d) {
+    auto at = std::ranges::find(index_map, d);
+    if (at == index_map.end()) {
+      operands.push_back(rw.splat({type, {}}, 0));
+      continue;
+    }
+    int64_t i = at - index_map.begin();
+    operands.push_back(rw.reshape(rw.slice(flat, {i}, {i + 1}, {1}), {}));
+  }
+  const Ints& sizes = op.ints(AttrKey::slice_sizes);
+  Value window = rw.emit(OpKind::dynamic_slice_, operands, {rw.shape(x).dtype, Dims(sizes)},
+                         {{AttrKey::slice_sizes, sizes}});
+  return rw.reshape(window, rw.shape(op.result()).dims);
+}
+
+// The window of a scatter in the operand's dimensions.
+Dims windowOf(const Rewriter& rw, const Op& op) {
+  const Ints& in_updates = op.ints(AttrKey::update_window_dims);
+  Dims window;
+  size_t next = 0;
+  for (int64_t d = 0; d < rw.shape(op.operand(0)).rank(); ++d) {
+    const bool is_line = contains(op.ints(AttrKey::inserted_window_dims), d) ||
+                         contains(op.ints(AttrKey::input_batching_dims), d);
+    window.push_back(is_line ? 1 : rw.shape(op.operand(2)).dims[in_updates[next++]]);
+  }
+  return window;
+}
+
+Ints startOf(const Rewriter& rw, const Op& op, const Literal& indices) {
+  const Ints& map = op.ints(AttrKey::scatter_dims_to_operand_dims);
+  Ints start(rw.shape(op.operand(0)).rank(), 0);
+  for (size_t k = 0; k < map.size(); ++k)
+    start[map[k]] = static_cast<int64_t>(indices.number(indices.isSplat() ? 0 : k));
+  return start;
+}
+
+// What takes the place of the slice; invalid where it is not one op on both.
+Value updateOf(Rewriter& rw, const Op& op, const Ints& start, const Dims& window) {
+  const Value update = rw.reshape(op.operand(2), window);
+  const Region& body = rw.module().region(op.regions[0]);
+  if (body.results[0] == body.args[1]) return update;
+  const std::optional<OpKind> kind = reducerKind(rw.module(), op.regions[0]);
+  if (!kind) return {};
+  Ints limit = start;
+  for (size_t d = 0; d < window.size(); ++d) limit[d] += window[d];
+  const Value old = rw.slice(op.operand(0), start, limit, Ints(start.size(), 1));
+  return rw.binary(*kind, old, update);
+}
+
+// At a known place.
+Value scatterRule(Rewriter& rw, const Op& op) {
+  if (op.operands.size() != 3) return {};
+  const Literal* indices = constantOf(rw, op.operand(1));
+  const size_t depth = op.ints(AttrKey::scatter_dims_to_operand_dims).size();
+  if (!indices || indices->shape().elements() != static_cast<int64_t>(depth)) return {};
+  const Dims& dims = rw.shape(op.operand(0)).dims;
+  const Dims window = windowOf(rw, op);
+  if (elementCount(window) != rw.shape(op.operand(2)).elements()) return {};
+  const Ints start = startOf(rw, op, *indices);
+  for (size_t d = 0; d < dims.size(); ++d)
+    if (start[d] < 0 || start[d] > dims[d] - window[d]) return op.operand(0);
+  const Value update = updateOf(rw, op, start, window);
+  if (!update.valid()) return {};
+  Values operands{op.operand(0), update};
+  for (int64_t s : start)
+    operands.push_back(rw.splat({indices->shape().dtype, {}}, static_cast<double>(s)));
+  return rw.emit(OpKind::dynamic_update_slice_, operands, rw.shape(op.operand(0)));
+}
+
+}  // namespace
+
+Value canonicalWindow(Rewriter& rw, const Op& op) {
+  switch (op.kind) {
+    case OpKind::gather_:
+      return gatherRule(rw, op);
+    case OpKind::scatter_:
+      return scatterRule(rw, op);
+    default:
+      return {};
+  }
+}
+
+}  // namespace tercel::passes
