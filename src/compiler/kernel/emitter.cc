@@ -120,7 +120,9 @@ Elem Emitter::compute(ir::Value v, const Indices& indices) {
     Index index = binding.kind == Binding::Kind::placed
                       ? binding.place(indices)
                       : space_.add(space_.linear(indices, shape.dims), Index(binding.offset));
-    return loadAt(binding.buffer, shape.dtype, index);
+    const bool strays = space_.lowest(index) + lanes_ < binding.offset ||
+                        space_.highest(index) - lanes_ >= binding.offset + shape.elements();
+    return loadAt(binding.buffer, shape.dtype, index, strays);
   }
   const ir::Op* op = m_.def(v);
   TERCEL_CHECK(op, "value %", v.index, " : ", toString(shape), " is not bound in this kernel");

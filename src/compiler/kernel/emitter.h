@@ -68,7 +68,8 @@ class Emitter {
   Elem iotaAt(const Index& i, DType dtype, int64_t bound);
   void store(ir::Value v, const Indices& indices, const Elem& elem);  // to v's memory
   void storeAt(BufferId buffer, DType dtype, const Index& index, const Elem& elem);
-  Elem loadAt(BufferId buffer, DType dtype, const Index& index);
+  // strays: where no lane is needed, there may be no memory.
+  Elem loadAt(BufferId buffer, DType dtype, const Index& index, bool strays = false);
   V loadStrided(BufferId buffer, const Index& index, int step);
   V loadNear(BufferId buffer, const Index& index, V mask);
   V loadInOrder(BufferId buffer, const Index& base, std::span<const int64_t> places, V mask);

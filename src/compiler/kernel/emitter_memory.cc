@@ -31,7 +31,7 @@ V shuffled(Builder& b, V v, std::span<const int16_t> list) {
 
 }  // namespace
 
-Elem Emitter::loadAt(BufferId buffer, DType dtype, const Index& index) {
+Elem Emitter::loadAt(BufferId buffer, DType dtype, const Index& index, bool strays) {
   dtype = movedAs(dtype);
   if (record)
     record->push_back({index, static_cast<int64_t>(byteSize(dtype)), false, false});
@@ -63,8 +63,10 @@ Elem Emitter::loadAt(BufferId buffer, DType dtype, const Index& index) {
     V at = space_.emitScalar(index, true);
     auto reversed = lanesFrom(lanes_ - 1, -1, lanes_);
     int64_t offset = index.constant - (step < 0 ? lanes_ - 1 : 0);
-    if (guard_.scalar.valid()) {  // a masked load of memory that is not there takes a slow path
-      at = b_.select(guard_.scalar, b_.iadd(at, b_.index(offset)), b_.index(0));
+    strays = strays && guard_.lanes.valid();
+    if (guard_.scalar.valid() || strays) {  // masked loads of memory that is not there are slow
+      V is_there = strays ? b_.any(mask) : guard_.scalar;
+      at = b_.select(is_there, b_.iadd(at, b_.index(offset)), b_.index(0));
       offset = 0;
     }
     if (complex) {

@@ -1,0 +1,46 @@
+// Where no lane of a vector is in an array, its masked load has the address of one that is: machines
+// take hundreds of cycles to find out that nothing is to be read where there is no memory.
+#include <gtest/gtest.h>
+
+#include "compile/native.h"
+#include "compiler/kernel/text.h"
+#include "compiler/plan/plan.h"
+
+namespace tercel::compiler {
+namespace {
+
+// How often the first kernel has `what`.
+int64_t countInKernel(const ir::Module& module, std::string_view what) {
+  Result<plan::Plan> plan = plan::makePlan(module);
+  TERCEL_CHECK(plan.ok(), plan.status().message());
+  Result<kernel::Kernel> lowered = kernel::lower(module, plan->clusters[0], {});
+  TERCEL_CHECK(lowered.ok(), lowered.status().message());
+  const std::string text = kernel::print(*lowered);
+  int64_t count = 0;
+  for (size_t at = 0; (at = text.find(what, at)) != std::string::npos; ++at) ++count;
+  return count;
+}
+
+// Too much work to be cut into pieces: a vector's lanes are chosen from all parts.
+std::string padded(int64_t low) {
+  const int64_t size = low + 300;
+  std::string text = cat("func @main(%a: f32[300], %p: f32[]) -> (f32[", size, "]) {\n",
+                         "  %0 = pad(%a, %p) {edge_padding_low = [", low,
+                         "], edge_padding_high = [0], interior_padding = [0]} : f32[", size, "]\n");
+  for (int i = 1; i <= 14; ++i)
+    text += cat("  %", i, " = ", i % 2 ? "negate" : "abs", "(%", i - 1, ") : f32[", size, "]\n");
+  return text + "  return %14\n}\n";
+}
+
+TEST(MaskedLoad, FarBeyondAnArrayIsOfItsStart) {
+  EXPECT_GT(countInKernel(moduleOf(padded(700)), " any "), 0);
+  expectNative(padded(700));
+}
+
+TEST(MaskedLoad, NearAnArrayIsLeftAlone) {
+  EXPECT_EQ(countInKernel(moduleOf(padded(5)), " any "), 0);
+  expectNative(padded(5));
+}
+
+}  // namespace
+}  // namespace tercel::compiler
