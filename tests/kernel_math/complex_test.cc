@@ -141,6 +141,8 @@ TYPED_TEST(ComplexTest, OrdinaryValues) {
       this->close(F(cosine), WANT(std::cos(z)), 5, true, z);
       this->close(F(tanh), WANT(std::tanh(z)), 10, false, z);
       this->close(F(tan), WANT(std::tan(z)), 10, false, z);
+      this->close(F(exponential_minus_one), WANT(std::exp(z) - decltype(z)(1)), 4, false,
+                  z - decltype(z)(1));
       this->close(F(log), WANT(std::log(z)), 4, false, z);
       this->close(F(sqrt), WANT(std::sqrt(z)), 5, true, z);
       this->close(F(rsqrt), WANT(decltype(z)(1) / std::sqrt(z)), 8, false, z);
@@ -203,6 +205,24 @@ TYPED_TEST(ComplexTest, ExponentialBeyondTheRangeOfItsSize) {
       return decltype(v){r.re, b.constant(0)};
     };
     this->close(real_part, WANT(decltype(z)(std::exp(z).real(), 0)), 4, true, z);
+  }
+}
+
+TYPED_TEST(ComplexTest, TinyPartsTimesFarTooLargeExponentials) {
+  using Z = std::complex<TypeParam>;
+  using W = WiderThan<TypeParam>;
+  using Limits = std::numeric_limits<TypeParam>;
+  const double over = std::log(Limits::max());
+  for (int i = 0; i < 1000; ++i) {
+    const auto tiny = std::ldexp(TypeParam(1.3), Limits::min_exponent + 2 + i % 9);
+    const auto large = static_cast<TypeParam>(over * (1.8 + i * 0.0003));
+    const W part = std::exp(W(large)) * W(tiny), half = part / 2;
+    const Z all(Limits::infinity(), TypeParam(part)), halves(Limits::infinity(), TypeParam(half));
+    this->sameKind(true, F(exponential), [&](auto) { return all; }, Z(large, tiny));
+    this->sameKind(true, F(exponential_minus_one), [&](auto) { return all; }, Z(large, tiny));
+    this->sameKind(true, F(cosine), [&](auto) { return std::conj(halves); }, Z(tiny, large));
+    this->sameKind(true, F(sine), [&](auto) { return Z(TypeParam(half), Limits::infinity()); },
+                   Z(tiny, large));
   }
 }
 

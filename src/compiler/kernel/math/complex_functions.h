@@ -9,9 +9,17 @@
 
 namespace tercel::math {
 
-// Beyond it e^x times any sine or cosine is infinite; scaleByPower still reaches it.
+// Beyond it e^x times any sine or cosine but 0 is infinite.
 template <class B>
-inline constexpr double kScaledExpHigh = Format<B>::kIsF64 ? 1380 : 170;
+inline constexpr double kScaledExpHigh = Format<B>::kIsF64 ? 1460 : 193;
+
+// scaleByPower for powers up to four times the largest: a small p comes back from as far.
+template <class B>
+Real<B> scaleFar(Real<B> p, Real<B> shifted, Real<B> k) {
+  if (hasScalb(*p.b)) return scaleByPower(p, shifted, k);
+  Bits<B> power = shifted.bits() - Format<B>::kShifterBits, half = power.ashr(1);
+  return scaleByPower(scaleByPower(p, half), power - half);
+}
 
 template <class B>
 Complex<B> exp(Complex<B> z) {
@@ -19,8 +27,8 @@ Complex<B> exp(Complex<B> z) {
   auto [shifted, k, r] = reduceExp(max(low, min(high, z.re)));
   Real<B> size = expOfReduced(r);
   // The power of two comes last: e^x may overflow where its product with a sine does not.
-  Real<B> re = scaleByPower(size * cos(z.im), shifted, k);
-  Real<B> im = scaleByPower(size * sin(z.im), shifted, k);
+  Real<B> re = scaleFar(size * cos(z.im), shifted, k);
+  Real<B> im = scaleFar(size * sin(z.im), shifted, k);
   Mask<B> wild = !isFinite(z.im);
   Mask<B> vanishes = wild & (z.re == -Format<B>::kInfinity);
   re = select(wild & (z.re == Format<B>::kInfinity), Format<B>::kInfinity, re);
@@ -76,8 +84,7 @@ Complex<B> expm1(Complex<B> z) {
   // e^x cos y - 1 = (e^x - 1) cos y - 2 sin^2(y / 2)
   Real<B> s = sin(0.5 * z.im);
   Real<B> re = fma(expm1(z.re), cos(z.im), -2.0 * s * s);
-  re = select(z.re > 20.0, e.re, re);
-  return {select(z.re == -Format<B>::kInfinity, -1.0, re), e.im};
+  return {select((z.re > 20.0) | (z.re < -1.0), e.re - 1.0, re), e.im};
 }
 
 template <class B>
@@ -117,8 +124,8 @@ Real<B> zeroWins(Real<B> product, Real<B> factor) {
 template <class B>
 Complex<B> sin(Complex<B> z) {
   auto h = scaledHyperbolic(z.im);
-  Real<B> re = scaleByPower(sin(z.re) * h.cosh, h.shifted, h.k);
-  Real<B> im = scaleByPower(cos(z.re) * h.sinh, h.shifted, h.k);
+  Real<B> re = scaleFar(sin(z.re) * h.cosh, h.shifted, h.k);
+  Real<B> im = scaleFar(cos(z.re) * h.sinh, h.shifted, h.k);
   im = select(isInfinite(z.im) & !isFinite(z.re), z.im, im);
   return {zeroWins(re, z.re), zeroWins(im, z.im)};
 }
@@ -126,8 +133,8 @@ Complex<B> sin(Complex<B> z) {
 template <class B>
 Complex<B> cos(Complex<B> z) {
   auto h = scaledHyperbolic(z.im);
-  Real<B> re = scaleByPower(cos(z.re) * h.cosh, h.shifted, h.k);
-  Real<B> im = scaleByPower(-sin(z.re) * h.sinh, h.shifted, h.k);
+  Real<B> re = scaleFar(cos(z.re) * h.cosh, h.shifted, h.k);
+  Real<B> im = scaleFar(-sin(z.re) * h.sinh, h.shifted, h.k);
   re = select(isInfinite(z.im) & !isFinite(z.re), Format<B>::kInfinity, re);
   return {re, zeroWins(zeroWins(im, z.re), z.im)};
 }
