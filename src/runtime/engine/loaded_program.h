@@ -31,11 +31,15 @@ class LoadedProgram final : public Runner {
 
   // What one run needs of its own. Runs find one by themselves, at the price of an atomic operation
   // or a lock; who always runs on one thread keeps one of his own.
-  struct Frame;
-  struct DeleteFrame {
-    void operator()(Frame* frame) const;
+  struct Frame {
+    std::vector<void*> pointers;
+    void* arena = nullptr;  // that `pointers` refer to
+    void* own_arena = nullptr;
+    Frame() = default;
+    Frame(Frame&&) = delete;
+    ~Frame();
   };
-  using FramePtr = std::unique_ptr<Frame, DeleteFrame>;
+  using FramePtr = std::unique_ptr<Frame>;
   FramePtr makeFrame() const;
 
   Status run(const Invocation& invocation) const override;

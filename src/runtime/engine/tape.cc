@@ -6,7 +6,7 @@
 
 #include "program/product_slots.h"
 #include "runtime/engine/parts.h"
-#include "runtime/engine/side_by_side.h"
+#include "runtime/engine/stretches.h"
 
 namespace tercel::engine {
 namespace {

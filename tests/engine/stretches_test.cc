@@ -1,5 +1,5 @@
 // Which neighbouring kernel steps run at the same time, and that they do.
-#include "runtime/engine/side_by_side.h"
+#include "runtime/engine/stretches.h"
 
 #include <gtest/gtest.h>
 

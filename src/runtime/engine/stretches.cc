@@ -1,4 +1,4 @@
-#include "runtime/engine/side_by_side.h"
+#include "runtime/engine/stretches.h"
 
 #include <algorithm>
 #include <map>
