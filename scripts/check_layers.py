@@ -28,7 +28,7 @@ ALLOWED = {
     "runtime": ["core", "program", "runtime/engine", "runtime/ffi", "runtime/kernels"],
     "runtime/library": ["core", "program", "runtime/engine", "runtime/kernels", "runtime/linalg"],
     "aot": ["core", "program", "compiler", "compiler/ir", "compiler/codegen", "runtime/engine",
-            "runtime/linalg"],
+            "runtime/kernels", "runtime/linalg"],
     "pjrt": ["core", "program", "compiler", "compiler/ir", "compiler/stablehlo", "compiler/eval",
              "runtime", "runtime/engine", "runtime/ffi", "runtime/linalg"],
     "tools": ["core", "program", "compiler", "compiler/ir", "compiler/stablehlo",

@@ -14,6 +14,7 @@
 #include "program/format.h"
 #include "runtime/engine/debug_print.h"
 #include "runtime/engine/mapped_file.h"
+#include "runtime/kernels/isa.h"
 #include "runtime/linalg/functions.h"
 
 namespace tercel::aot {
@@ -127,18 +128,24 @@ Status packProcedures(program::Artifact& artifact, Codes codes, const std::strin
 }
 
 // What its code asks for: of the machine, and of the engine's parts, as runtime/library/embedded.h
-// calls them.
+// calls them; and where that is any, the instruction sets that they are wanted for.
 struct Needs {
   std::set<Architecture> architectures;
-  std::set<std::string> parts;
+  std::set<std::string> parts, isas;
 };
 
 void addParts(const program::Step& step, std::set<std::string>& parts) {
-  if (step.kind == program::StepKind::fft) parts.insert("fft");
+  if (step.kind == program::StepKind::fft) parts.insert(step.values[1] == 4 ? "fft_f32" : "fft_f64");
   if (step.kind == program::StepKind::sort) parts.insert("sort");
   if (step.kind != program::StepKind::custom_call) return;
   if (step.name == engine::kDebugPrint) parts.insert("debug_print");
   if (linalg::find(step.name)) parts.insert(step.name);
+}
+
+std::string isaOf(std::string_view features) {
+  const std::string listed = cat(',', features, ',');
+  auto has = [&](const char* name) { return listed.find(cat(",+", name, ',')) != listed.npos; };
+  return kernels::kIsaNames[static_cast<int>(TERCEL_BEST_ISA(has))];
 }
 
 Needs needsOf(const Codes& codes) {
@@ -149,6 +156,12 @@ Needs needsOf(const Codes& codes) {
       for (const program::Sequence& sequence : code.sequences) {
         for (const program::Step& step : sequence) addParts(step, needs.parts);
       }
+    }
+  }
+  if (needs.parts.empty()) return needs;
+  for (const std::vector<program::Program>& list : codes) {
+    for (const program::Program& code : list) {
+      if (code.architecture == Architecture::x86_64) needs.isas.insert(isaOf(code.target_features));
     }
   }
   return needs;
@@ -166,14 +179,16 @@ Result<Architecture> architectureOf(const program::Artifact& artifact, const Nee
                          names, ": choose `targets` of one of them");
 }
 
-// The runtime's object for it.
-Result<std::string> runtimeObject(const std::string& folder, Architecture architecture,
-                                  const Needs& needs) {
+// The runtime's objects for it.
+Result<std::vector<std::string>> runtimeObjects(const std::string& runtime_folder,
+                                                Architecture architecture, const Needs& needs) {
   const bool has_linalg = std::ranges::any_of(needs.parts, linalg::find);
-  const std::string path = cat(folder, "/", toString(architecture),
-                               has_linalg ? "/tercel_runtime_linalg.o" : "/tercel_runtime.o");
-  if (fs::exists(path) || architecture == kHostArchitecture) return path;
-  return failedPrecondition("there is no ", path, ": this Tercel was built without a compiler for ",
+  const std::string folder = cat(runtime_folder, "/", toString(architecture), "/tercel_");
+  std::vector<std::string> paths = {folder + (has_linalg ? "runtime_linalg.o" : "runtime.o")};
+  for (const std::string& isa : needs.isas) paths.push_back(cat(folder, isa, ".o"));
+  if (fs::exists(paths[0]) || architecture == kHostArchitecture) return paths;
+  return failedPrecondition("there is no ", paths[0],
+                            ": this Tercel was built without a compiler for ",
                             toString(architecture), "; build it where there is one (Debian's "
                             "package g++-", toString(architecture), "-linux-gnu)");
 }
@@ -184,6 +199,7 @@ Result<codegen::ObjectCode> libraryObject(const program::Artifact& artifact,
   const std::vector<std::byte> bytes = program::serializeArtifact(artifact);
   codegen::LibraryCode code{artifact.name, bytes, weights_name, {},
                             {needs.parts.begin(), needs.parts.end()}};
+  code.parts.insert(code.parts.end(), needs.isas.begin(), needs.isas.end());
   for (const program::Procedure& procedure : artifact.procedures) {
     code.procedures.push_back({program::fullName(procedure), procedure.arguments.size(),
                                procedure.results.size()});
@@ -228,8 +244,8 @@ Status saveChecked(program::Artifact artifact, const std::string& folder,
   TERCEL_ASSIGN(Codes codes, codesOf(artifact));
   const Needs needs = needsOf(codes);
   TERCEL_ASSIGN(const Architecture architecture, architectureOf(artifact, needs));
-  TERCEL_ASSIGN(const std::string runtime,
-                runtimeObject(options.runtime_folder, architecture, needs));
+  TERCEL_ASSIGN(std::vector<std::string> objects,
+                runtimeObjects(options.runtime_folder, architecture, needs));
   TERCEL_ASSIGN(const Draft draft, Draft::make(folder, name));
   std::vector<std::string> files = {name + ".so", name + ".a", name + ".h", name + ".hpp",
                                     name + ".cmake", "tercel_program.h"};
@@ -242,11 +258,11 @@ Status saveChecked(program::Artifact artifact, const std::string& folder,
   }
   TERCEL_TRY(packProcedures(artifact, std::move(codes), options.runtime_folder, draft));
   TERCEL_ASSIGN(codegen::ObjectCode object, libraryObject(artifact, architecture, weights, needs));
-  const std::string object_path = draft.path(name + ".o");
+  objects.insert(objects.begin(), draft.path(name + ".o"));
   TERCEL_TRY(draft.write(name + ".o", object.bytes));
-  TERCEL_TRY(linkShared({name, {object_path, runtime}, architecture, options.runtime_folder,
+  TERCEL_TRY(linkShared({name, objects, architecture, options.runtime_folder,
                          draft.path(name + ".so")}));
-  TERCEL_TRY(codegen::writeArchive({object_path, runtime}, draft.path(name + ".a")));
+  TERCEL_TRY(codegen::writeArchive(objects, draft.path(name + ".a")));
   TERCEL_TRY(writeHeaders(artifact, options.runtime_folder, draft));
   return draft.publish(files);
 }

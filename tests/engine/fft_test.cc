@@ -79,7 +79,7 @@ void check(const Case& c, const Parallel& parallel = {}) {
   const T guard = -77;
   std::vector<T> out(static_cast<size_t>(c.batch * c.out()) * parts + 1, guard);
   const int64_t lengths[] = {c.n};
-  auto fft = Fft::make({c.kind, sizeof(T) == 4 ? DType::f32 : DType::f64, c.batch, lengths});
+  auto fft = makeFft<T>({c.kind, c.batch, lengths});
   ASSERT_TRUE(fft->run(in.data(), out.data(), parallel).ok());
   EXPECT_EQ(out.back(), guard);
   long double error = 0, largest = 0;
@@ -125,7 +125,7 @@ TEST(Fft, SeveralDimensions) {
     std::vector<float> in = numbersOf<float>({FftKind::fft, rows, columns}, lines);
     std::vector<float> out(in.size());
     const int64_t lengths[] = {rows, columns};
-    auto fft = Fft::make({FftKind::fft, DType::f32, 1, lengths});
+    auto fft = makeFft<float>({FftKind::fft, 1, lengths});
     ASSERT_TRUE(fft->run(in.data(), out.data(), {}).ok());
     for (int64_t r = 0; r < rows; r += 2)
       for (int64_t k = 0; k < columns; k += 3) {
@@ -147,7 +147,7 @@ TEST(Fft, LinesAreApart) {
   std::vector<float> in = numbersOf<float>(c, makeLines(c));
   std::vector<float> clean(in.size()), out(in.size());
   const int64_t lengths[] = {c.n};
-  auto fft = Fft::make({c.kind, DType::f32, c.batch, lengths});
+  auto fft = makeFft<float>({c.kind, c.batch, lengths});
   ASSERT_TRUE(fft->run(in.data(), clean.data(), {}).ok());
   in[2 * 30 * 4 + 7] = NAN;
   ASSERT_TRUE(fft->run(in.data(), out.data(), {}).ok());

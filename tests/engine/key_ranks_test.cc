@@ -14,19 +14,19 @@
 
 namespace tercel::kernels {
 
-extern const KeyRanks baseline_key_ranks;
-#if defined(__x86_64__)
-extern const KeyRanks avx2_key_ranks, avx512_key_ranks;
-#endif
+#define TERCEL_KEY_RANKS(isa)      \
+  namespace isa {                   \
+  extern const KeyRanks key_ranks;  \
+  }
+TERCEL_ISAS(TERCEL_KEY_RANKS)
 
 namespace {
 
 std::vector<const KeyRanks*> ranksOfThisMachine() {
-  std::vector<const KeyRanks*> all{&baseline_key_ranks};
-#if defined(__x86_64__)
-  if (isaOfThisMachine() >= Isa::avx2) all.push_back(&avx2_key_ranks);
-  if (isaOfThisMachine() >= Isa::avx512) all.push_back(&avx512_key_ranks);
-#endif
+  std::vector<const KeyRanks*> all;
+#define TERCEL_ADD_RANKS(isa) \
+  if (isaOfThisMachine() >= Isa::isa) all.push_back(&isa::key_ranks);
+  TERCEL_ISAS(TERCEL_ADD_RANKS)
   return all;
 }
 

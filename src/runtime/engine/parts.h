@@ -12,7 +12,8 @@
 namespace tercel::engine {
 
 struct Parts {
-  decltype(&kernels::Fft::make) make_fft = nullptr;
+  decltype(&kernels::makeFft<float>) make_fft_f32 = nullptr;
+  decltype(&kernels::makeFft<double>) make_fft_f64 = nullptr;
   decltype(&kernels::sort) sort = nullptr;
   decltype(&kernels::keySort) key_sort = nullptr;
   decltype(&linalg::find) find_linalg = nullptr;
@@ -22,6 +23,10 @@ struct Parts {
 };
 
 const Parts& parts();
+
+inline auto makeFftOf(const program::Step& fft) {
+  return fft.values[1] == 4 ? parts().make_fft_f32 : parts().make_fft_f64;
+}
 
 // UNIMPLEMENTED where the program has a step whose part is not linked.
 Status checkParts(const program::Program& program);

@@ -3,8 +3,10 @@
 namespace tercel::engine {
 
 const Parts& parts() {
-  static constexpr Parts kAll = {kernels::Fft::make, kernels::sort, kernels::keySort, linalg::find,
-                                 linalg::isPreferred, debugPrint, kernels::rescale};
+  static constexpr Parts kAll = {kernels::makeFft<float>, kernels::makeFft<double>,
+                                 kernels::sort,           kernels::keySort,
+                                 linalg::find,            linalg::isPreferred,
+                                 debugPrint,              kernels::rescale};
   return kAll;
 }
 

@@ -239,10 +239,9 @@ class TapeMaker {
   void fft(const Step& step) {
     Op& op = tape_.ops[emit(OpCode::fft, pointers(step))];
     op.target = static_cast<uint32_t>(tape_.ffts.size());
-    tape_.ffts.push_back(parts().make_fft({.kind = kernels::FftKind(step.values[0]),
-                                             .real = step.values[1] == 4 ? DType::f32 : DType::f64,
-                                             .batch = step.values[2],
-                                             .lengths = std::span(step.values).subspan(3)}));
+    tape_.ffts.push_back(makeFftOf(step)({.kind = kernels::FftKind(step.values[0]),
+                                          .batch = step.values[2],
+                                          .lengths = std::span(step.values).subspan(3)}));
   }
 
   void customCall(const Step& step) {

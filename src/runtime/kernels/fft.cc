@@ -71,9 +71,12 @@ class Transform : public Fft {
 }  // namespace
 }  // namespace fft
 
-std::unique_ptr<const Fft> Fft::make(const FftShape& shape) {
-  if (shape.real == DType::f32) return std::make_unique<fft::Transform<float>>(shape);
-  return std::make_unique<fft::Transform<double>>(shape);
+template <class T>
+std::unique_ptr<const Fft> makeFft(const FftShape& shape) {
+  return std::make_unique<fft::Transform<T>>(shape);
 }
+
+template std::unique_ptr<const Fft> makeFft<float>(const FftShape& shape);
+template std::unique_ptr<const Fft> makeFft<double>(const FftShape& shape);
 
 }  // namespace tercel::kernels

@@ -4,7 +4,6 @@
 #include <memory>
 #include <span>
 
-#include "core/dtype.h"
 #include "core/status.h"
 #include "runtime/kernels/parallel.h"
 
@@ -16,7 +15,6 @@ enum class FftKind : uint8_t { fft, ifft, rfft, irfft };
 // An rfft's result and an irfft's operand have lengths.back() / 2 + 1 elements in the last one.
 struct FftShape {
   FftKind kind = FftKind::fft;
-  DType real = DType::f32;  // or f64: of the parts
   int64_t batch = 1;
   std::span<const int64_t> lengths;
 };
@@ -24,12 +22,14 @@ struct FftShape {
 // Its tables are made once; several threads may run it at once.
 class Fft {
  public:
-  // Throws std::bad_alloc. All of the shape's numbers must be positive.
-  static std::unique_ptr<const Fft> make(const FftShape& shape);
   virtual ~Fft() = default;
   // Operand and result share no memory. RESOURCE_EXHAUSTED where there is none for what lies
   // between.
   virtual Status run(const void* operand, void* result, const Parallel& parallel) const = 0;
 };
+
+// Of floats or doubles. Throws std::bad_alloc. All of the shape's numbers must be positive.
+template <class T>
+std::unique_ptr<const Fft> makeFft(const FftShape& shape);
 
 }  // namespace tercel::kernels

@@ -1,5 +1,5 @@
-// A LaneJob from memory to memory. fft_baseline.cc and its likes define TERCEL_VECTOR_BYTES, the size
-// of a vector, and include this.
+// A LaneJob from memory to memory. fft_baseline.cc and its likes define TERCEL_ISA and
+// TERCEL_VECTOR_BYTES, the size of a vector, and include this.
 #pragma once
 #include "runtime/kernels/fft_passes.h"
 
@@ -134,9 +134,14 @@ void runLanes(const LaneJob<T>& job, T* scratch) {
   store(job.to, points);
 }
 
-
 template <class T>
 constexpr LaneKernels<T> kKernels{kLanes<T>, runLanes<T>, packReal<T, T>, unpackReal<T, T>};
 
 }  // namespace
+
+namespace TERCEL_ISA {
+extern const LaneKernels<float> f32 = kKernels<float>;
+extern const LaneKernels<double> f64 = kKernels<double>;
+}  // namespace TERCEL_ISA
+
 }  // namespace tercel::kernels::fft

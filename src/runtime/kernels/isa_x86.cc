@@ -6,12 +6,10 @@
 namespace tercel::kernels {
 namespace {
 
-Isa detected() {
-  if (!__builtin_cpu_supports("avx2") || !__builtin_cpu_supports("fma")) return Isa::baseline;
-  return __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512dq") &&
-                 __builtin_cpu_supports("avx512bw") && __builtin_cpu_supports("avx512vl")
-             ? Isa::avx512
-             : Isa::avx2;
+Isa bestLinked() {
+  Isa isa = TERCEL_BEST_ISA(__builtin_cpu_supports);
+  while (isa != Isa::baseline && !isLinked(isa)) isa = static_cast<Isa>(static_cast<int>(isa) - 1);
+  return isa;
 }
 
 std::atomic<Isa> limit{Isa::avx512};
@@ -19,7 +17,7 @@ std::atomic<Isa> limit{Isa::avx512};
 }  // namespace
 
 Isa isaOfThisMachine() {
-  static const Isa isa = detected();
+  static const Isa isa = bestLinked();
   return std::min(isa, limit.load(std::memory_order_relaxed));
 }
 

@@ -1,9 +1,4 @@
 // For the vectors that every machine has: SSE2's, NEON's.
+#define TERCEL_ISA baseline
 #define TERCEL_VECTOR_BYTES 16
 #include "runtime/kernels/key_ranks_code.h"
-
-namespace tercel::kernels {
-
-extern const KeyRanks baseline_key_ranks = kKeyRanks;
-
-}  // namespace tercel::kernels

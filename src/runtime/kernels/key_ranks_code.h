@@ -129,7 +129,10 @@ bool orderRow(const KeyForm& form, const std::byte* row, int64_t stride, int64_t
   return true;
 }
 
-constexpr KeyRanks kKeyRanks{kLongest, kMost, kLongestSelected, orderRow};
-
 }  // namespace
+
+namespace TERCEL_ISA {
+extern const KeyRanks key_ranks{kLongest, kMost, kLongestSelected, orderRow};
+}  // namespace TERCEL_ISA
+
 }  // namespace tercel::kernels

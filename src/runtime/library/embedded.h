@@ -15,10 +15,15 @@ typedef struct tercel_embedded {
   void (*const* parts)(void); /* that the program needs, of those below; ends with NULL */
 } tercel_embedded;
 
-TERCEL_EXPORT void tercel_part_fft(void);
+TERCEL_EXPORT void tercel_part_fft_f32(void);
+TERCEL_EXPORT void tercel_part_fft_f64(void);
 TERCEL_EXPORT void tercel_part_sort(void);
 TERCEL_EXPORT void tercel_part_debug_print(void);
-/* and tercel_part_<target> for each target of runtime/linalg/functions.def. */
+/* and tercel_part_<target> for each target of runtime/linalg/functions.def. Of x86-64, what the
+ * parts' kernels are compiled for: */
+TERCEL_EXPORT void tercel_part_baseline(void);
+TERCEL_EXPORT void tercel_part_avx2(void);
+TERCEL_EXPORT void tercel_part_avx512(void);
 
 /* Loads the program where it is not: `options` are looked at only then. It stays the library's. */
 TERCEL_EXPORT int tercel_embedded_load(const tercel_embedded* library,

@@ -14,7 +14,13 @@ const Parts& parts() { return chosenParts(); }
 
 }  // namespace tercel::engine
 
-void tercel_part_fft(void) { tercel::engine::chosenParts().make_fft = tercel::kernels::Fft::make; }
+void tercel_part_fft_f32(void) {
+  tercel::engine::chosenParts().make_fft_f32 = tercel::kernels::makeFft<float>;
+}
+
+void tercel_part_fft_f64(void) {
+  tercel::engine::chosenParts().make_fft_f64 = tercel::kernels::makeFft<double>;
+}
 
 void tercel_part_sort(void) {
   tercel::engine::chosenParts().sort = tercel::kernels::sort;

@@ -4,6 +4,8 @@
 #include <complex>
 #include <cstdint>
 
+#include "runtime/kernels/isa.h"
+
 // No function of its own, which another instruction set could share.
 #define TERCEL_PART inline __attribute__((always_inline))
 
@@ -107,15 +109,16 @@ struct Rotations {
 #define TERCEL_DENSE_FUNCTION(function, Job) \
   template <class T>                         \
   void function(const Job<T>& job);
-#define TERCEL_DENSE_FUNCTIONS_OF_ISA(isa)      \
-  namespace isa {                               \
-  TERCEL_DENSE_FUNCTIONS(TERCEL_DENSE_FUNCTION) \
-  TERCEL_REAL_FUNCTIONS(TERCEL_DENSE_FUNCTION)  \
+#define TERCEL_DENSE_FUNCTION_OF_ISA(function, Job) \
+  template <class T>                                \
+  TERCEL_OF_ISA void function(const Job<T>& job);
+#define TERCEL_DENSE_FUNCTIONS_OF_ISA(isa)             \
+  namespace isa {                                      \
+  TERCEL_DENSE_FUNCTIONS(TERCEL_DENSE_FUNCTION_OF_ISA) \
+  TERCEL_REAL_FUNCTIONS(TERCEL_DENSE_FUNCTION_OF_ISA)  \
   }
 TERCEL_DENSE_FUNCTIONS(TERCEL_DENSE_FUNCTION)
 TERCEL_REAL_FUNCTIONS(TERCEL_DENSE_FUNCTION)
-TERCEL_DENSE_FUNCTIONS_OF_ISA(baseline)
-TERCEL_DENSE_FUNCTIONS_OF_ISA(avx2)
-TERCEL_DENSE_FUNCTIONS_OF_ISA(avx512)
+TERCEL_ISAS(TERCEL_DENSE_FUNCTIONS_OF_ISA)
 
 }  // namespace tercel::linalg::dense

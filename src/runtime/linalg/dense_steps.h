@@ -41,12 +41,10 @@ struct Root {
 #define TERCEL_STEP_FUNCTIONS(X) X(chaseBulges, Bulges) X(takeRoot, Root)
 
 TERCEL_STEP_FUNCTIONS(TERCEL_DENSE_FUNCTION)
-#define TERCEL_STEP_FUNCTIONS_OF_ISA(isa) \
-  namespace isa {                          \
-  TERCEL_STEP_FUNCTIONS(TERCEL_DENSE_FUNCTION) \
+#define TERCEL_STEP_FUNCTIONS_OF_ISA(isa)             \
+  namespace isa {                                     \
+  TERCEL_STEP_FUNCTIONS(TERCEL_DENSE_FUNCTION_OF_ISA) \
   }
-TERCEL_STEP_FUNCTIONS_OF_ISA(baseline)
-TERCEL_STEP_FUNCTIONS_OF_ISA(avx2)
-TERCEL_STEP_FUNCTIONS_OF_ISA(avx512)
+TERCEL_ISAS(TERCEL_STEP_FUNCTIONS_OF_ISA)
 
 }  // namespace tercel::linalg::dense

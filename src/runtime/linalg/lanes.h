@@ -5,6 +5,7 @@
 #include <complex>
 #include <cstdint>
 
+#include "runtime/kernels/isa.h"
 #include "runtime/linalg/triangle.h"
 
 namespace tercel::linalg::lanes {
@@ -45,14 +46,13 @@ struct Job {
   template <class T>                   \
   void function(const Job<T>& job);
 TERCEL_LANE_FUNCTIONS(TERCEL_LANE_FUNCTION)
-namespace baseline {
-TERCEL_LANE_FUNCTIONS(TERCEL_LANE_FUNCTION)
-}
-namespace avx2 {
-TERCEL_LANE_FUNCTIONS(TERCEL_LANE_FUNCTION)
-}
-namespace avx512 {
-TERCEL_LANE_FUNCTIONS(TERCEL_LANE_FUNCTION)
-}
+#define TERCEL_LANE_FUNCTION_OF_ISA(function) \
+  template <class T>                          \
+  TERCEL_OF_ISA void function(const Job<T>& job);
+#define TERCEL_LANE_FUNCTIONS_OF_ISA(isa)            \
+  namespace isa {                                    \
+  TERCEL_LANE_FUNCTIONS(TERCEL_LANE_FUNCTION_OF_ISA) \
+  }
+TERCEL_ISAS(TERCEL_LANE_FUNCTIONS_OF_ISA)
 
 }  // namespace tercel::linalg::lanes

@@ -1,4 +1,3 @@
-// Dense matrices have NEON's vectors on aarch64.
 #include "runtime/linalg/dense_steps.h"
 
 namespace tercel::linalg::dense {
@@ -6,7 +5,7 @@ namespace tercel::linalg::dense {
 #define TERCEL_DISPATCH(function, Job) \
   template <class T>                   \
   void function(const Job<T>& job) {   \
-    baseline::function<T>(job);        \
+    TERCEL_CHOSEN(function<T>)(job);   \
   }
 TERCEL_DENSE_FUNCTIONS(TERCEL_DISPATCH)
 TERCEL_REAL_FUNCTIONS(TERCEL_DISPATCH)

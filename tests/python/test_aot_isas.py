@@ -1,0 +1,125 @@
+"""Libraries have the runtime's kernels for the levels that they were saved for, and no others."""
+
+import ctypes
+import os
+import shutil
+import subprocess
+import sys
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+
+from tercel import aot
+
+pytestmark = pytest.mark.native
+FLAGS = {"x86-64-v2": "sse4_2", "x86-64-v3": "avx2", "x86-64-v4": "avx512bw"}
+
+
+def everything(x, a):
+    """What the runtime has kernels for: a transform, a sort, a selection, systems alone and many."""
+    small = a[:5, :5] + jnp.arange(8, dtype=a.dtype)[:, None, None]
+    return (jnp.fft.rfft(x), jnp.sort(x), jax.lax.top_k(x, 3)[0], jnp.linalg.solve(a, x),
+            jnp.linalg.solve(small + 9 * jnp.eye(5, dtype=a.dtype), small))
+
+
+def operands():
+    rng = np.random.default_rng(3)
+    return (rng.normal(size=24).astype(np.float32),
+            (rng.normal(size=(24, 24)) + 9 * np.eye(24)).astype(np.float32))
+
+
+def available(levels):
+    with open("/proc/cpuinfo") as lines:
+        flags = next(line for line in lines if line.startswith("flags")).split()
+    return [level for level in levels if FLAGS[level] in flags]
+
+
+def save(folder, name, levels, function=everything):
+    aot.compile(function, *operands(), name=name, targets=",".join(levels)).save_library(folder)
+    return (folder / f"{name}.so").stat().st_size
+
+
+def call(folder, name, shapes):
+    library = ctypes.CDLL(str(folder / f"{name}.so"))
+    instance, results = ctypes.c_void_p(), [np.zeros(s.shape, s.dtype) for s in shapes]
+    assert getattr(library, f"{name}_create")(None, ctypes.byref(instance)) == 0
+    arrays = (*operands(), *results)
+    pointers = (ctypes.c_void_p(array.ctypes.data) for array in arrays)
+    assert getattr(library, f"{name}_{name}")(instance, *pointers) == 0
+    getattr(library, f"{name}_destroy")(instance)
+    return results
+
+
+PLUGINS = """
+import sys, jax, numpy as np
+sys.path.insert(0, sys.argv[1])
+from test_aot_isas import everything, operands
+np.savez(sys.argv[2], *jax.jit(everything)(*operands()))
+"""
+
+
+def test_a_level_has_its_own_kernels(tmp_path):
+    """And gives what the plugin gives there."""
+    shapes = jax.eval_shape(everything, *operands())
+    levels = available(FLAGS)
+    several = save(tmp_path, "several", levels)
+    together = call(tmp_path, "several", shapes)
+    for level in levels:
+        name = "alone" + level[-1]
+        assert save(tmp_path, name, [level]) < several - 50_000 or len(levels) == 1
+        got = call(tmp_path, name, shapes)
+        environment = {**os.environ, "TERCEL_CPU": level, "TERCEL_LINEAR_ALGEBRA": "own"}
+        subprocess.run([sys.executable, "-c", PLUGINS, os.path.dirname(__file__),
+                        tmp_path / "plugin"], check=True, env=environment)
+        wanted = np.load(tmp_path / "plugin.npz")
+        for i, array in enumerate(got):
+            assert array.tobytes() == wanted[f"arr_{i}"].tobytes(), (level, i)
+    assert [a.tobytes() for a in got] == [a.tobytes() for a in together]
+
+
+def test_a_level_between_two_takes_the_lower(tmp_path):
+    """Its kernels are those of the code that runs, not the best of the machine."""
+    levels = available(["x86-64-v2", "x86-64-v3"])
+    shapes = jax.eval_shape(everything, *operands())
+    save(tmp_path, "lower", levels)
+    save(tmp_path, "last", levels[-1:])
+    for one, other in zip(call(tmp_path, "lower", shapes), call(tmp_path, "last", shapes)):
+        assert one.tobytes() == other.tobytes()
+
+
+MAIN = """
+#include <stdio.h>
+#include "one.h"
+#include "two.h"
+int main(void) {
+  float x[24], y[24], a[576] = {0};
+  for (int i = 0; i < 24; ++i) x[i] = (float)((7 * i) % 24);
+  one* first;
+  two* second;
+  if (one_create(NULL, &first) || one_one(first, x, a, y)) return 1;
+  printf("%g %g ", y[0], y[23]);
+  if (two_create(NULL, &second) || two_two(second, x, a, y)) return 2;
+  printf("%g %g", y[0], y[23]);
+  one_destroy(first);
+  two_destroy(second);
+}
+"""
+
+
+@pytest.mark.skipif(shutil.which("cc") is None, reason="no C compiler")
+def test_static_libraries_for_different_levels_in_one_program(tmp_path):
+    levels = available(FLAGS)
+    save(tmp_path, "one", levels[:1], lambda x, a: jnp.sort(x))
+    save(tmp_path, "two", levels[-1:], lambda x, a: -jnp.sort(-x))
+    (tmp_path / "main.c").write_text(MAIN)
+    subprocess.run(["cc", "main.c", "one.a", "two.a", "-o", "main", "-lm", "-lpthread", "-ldl"],
+                   cwd=tmp_path, check=True)
+    assert subprocess.run([tmp_path / "main"], check=True, capture_output=True,
+                          text=True).stdout == "0 23 23 0"
+
+
+@pytest.mark.parametrize("function, most", [(jnp.fft.fft, 330_000), (jnp.sort, 310_000)])
+def test_a_part_is_small(tmp_path, function, most):
+    assert save(tmp_path, "part", ["x86-64-v3"], lambda x, a: function(x)) < most
