@@ -10,6 +10,7 @@
 #include <random>
 #include <vector>
 
+#include "core/sort_keys.h"
 #include "runtime/kernels/isa.h"
 
 namespace tercel::kernels {
@@ -70,7 +71,7 @@ TEST(KeyRanks, NumbersThatDiffer) {
         if (kept > n) continue;
         std::vector<float> row(static_cast<size_t>(n) * step);
         for (float& x : row) x = std::normal_distribution<float>()(random);
-        const KeyForm form{.is_float = true, .is_descending = true};
+        const KeyForm form = formOf({DType::f32, true, true});
         expectOrder(form, row, step, kept, true, std::greater<>());
       }
 }
@@ -84,8 +85,8 @@ TEST(KeyRanks, EqualOnesStayInOrder) {
       for (int8_t& x : bytes) x = static_cast<int8_t>(random() % values - values / 2);
       for (uint32_t& x : words) x = 0x7fffffffu + random() % values;
       const int64_t kept = std::min<int64_t>(n, 6);
-      expectOrder({.bytes = 1, .is_signed = true}, bytes, 1, kept, false, std::less<>());
-      expectOrder({.is_descending = true}, words, 1, kept, false, std::greater<>());
+      expectOrder(formOf({DType::s8}), bytes, 1, kept, false, std::less<>());
+      expectOrder(formOf({DType::u32, true}), words, 1, kept, false, std::greater<>());
     }
 }
 
@@ -97,8 +98,7 @@ TEST(KeyRanks, NanIsLastAndZerosAreEqual) {
     for (bool is_descending : {false, true}) {
       std::vector<float> row(static_cast<size_t>(n));
       for (float& x : row) x = choices[random() % std::size(choices)];
-      const KeyForm form{.is_float = true, .is_descending = is_descending, .is_canonical = true,
-                         .infinity = 0x7f800000u};
+      const KeyForm form = formOf({DType::f32, is_descending});
       expectOrder(form, row, 1, std::min<int64_t>(n, 9), false, [&](float a, float b) {
         return is_descending ? before(b, a) : before(a, b);
       });

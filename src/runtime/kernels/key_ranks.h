@@ -4,22 +4,17 @@
 #include <cstddef>
 #include <cstdint>
 
-namespace tercel::kernels {
+#include "runtime/kernels/key_bits.h"
 
-// How the bits of keys of up to four bytes become numbers of their order.
-struct KeyForm {
-  int bytes = 4;
-  bool is_float = false, is_signed = false, is_descending = false;
-  bool is_canonical = false;  // zeros of both signs are equal, and NaN of any
-  uint32_t infinity = 0;      // of floats; as the first bits of a word
-};
+namespace tercel::kernels {
 
 struct KeyRanks {
   int64_t longest;           // row whose order is found by ranks alone
   int64_t most;              // elements that are selected of a longer one
   int64_t longest_selected;  // of which they are
-  // Writes the places of the first `kept` of n elements, which are `stride` bytes apart, to order:
-  // room for `longest` and for `most`. keys: for n and kKeySlack. False where other ways are better.
+  // Of keys of up to four bytes. Writes the places of the first `kept` of n elements, which are
+  // `stride` bytes apart, to order: room for `longest` and for `most`. keys: for n and kKeySlack.
+  // False where other ways are better.
   bool (*order)(const KeyForm& form, const std::byte* row, int64_t stride, int64_t n, int64_t kept,
                 int32_t* keys, uint32_t* order);
 };

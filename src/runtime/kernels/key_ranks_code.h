@@ -21,16 +21,6 @@ Keys loadKeys(const int32_t* from) {
   return v;
 }
 
-int32_t keyOf(uint32_t x, const KeyForm& form) {
-  constexpr uint32_t kSign = 0x80000000u;
-  const uint32_t magnitude = x & ~kSign;
-  x = form.is_canonical && magnitude == 0 ? 0 : x;
-  const uint32_t is_negative = -(x >> 31);
-  uint32_t key = x ^ (form.is_float ? is_negative & ~kSign : form.is_signed ? 0 : kSign);
-  key = form.is_canonical && magnitude > form.infinity ? ~kSign : key;
-  return static_cast<int32_t>(form.is_descending ? ~key : key);
-}
-
 // Narrow keys are the first bits of a word, whose order is theirs.
 template <class U>
 void readKeys(const KeyForm& form, const std::byte* row, int64_t stride, int64_t n, int32_t* keys) {
@@ -41,11 +31,14 @@ void readKeys(const KeyForm& form, const std::byte* row, int64_t stride, int64_t
     return static_cast<uint32_t>(u) << kShift;
   };
   constexpr auto kSize = static_cast<int64_t>(sizeof(U));
-  const KeyForm f = form;
-  if (stride == kSize)
-    for (int64_t i = 0; i < n; ++i) keys[i] = keyOf(bits(row + i * kSize), f);
+  const KeyMasks<uint32_t> masks(form);
+  auto asKey = [](uint32_t order) { return static_cast<int32_t>(order ^ 0x80000000u); };
+  if (stride != kSize)
+    for (int64_t i = 0; i < n; ++i) keys[i] = asKey(masks.order(bits(row + i * stride)));
+  else if (masks.hasEqualBits())
+    for (int64_t i = 0; i < n; ++i) keys[i] = asKey(masks.order(bits(row + i * kSize)));
   else
-    for (int64_t i = 0; i < n; ++i) keys[i] = keyOf(bits(row + i * stride), f);
+    for (int64_t i = 0; i < n; ++i) keys[i] = asKey(masks.orderOfBits(bits(row + i * kSize)));
   for (int64_t i = n; i < n + kKeySlack; ++i) keys[i] = 0x7fffffff;
 }
 

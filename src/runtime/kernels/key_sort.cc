@@ -45,53 +45,14 @@ T load(const void* from) {
   return value;
 }
 
-// Of floats of so many bits of exponent, behind a sign.
-template <class U>
-U infinityOf(int exponent) {
-  return static_cast<U>(((U{1} << exponent) - 1) << (8 * sizeof(U) - 1 - exponent));
-}
-
-int exponentBits(DType dtype) {
-  return dtype == DType::f16 ? 5 : dtype == DType::f64 ? 11 : 8;
-}
-
-template <class U>
-U orderedFloat(U bits, int exponent, bool total) {
-  const U sign = static_cast<U>(U{1} << (8 * sizeof(U) - 1));
-  const U magnitude = static_cast<U>(bits & ~sign);
-  if (!total && magnitude > infinityOf<U>(exponent)) return static_cast<U>(~U{0});  // NaN
-  if (!total && magnitude == 0) return sign;
-  return static_cast<U>(bits & sign ? ~bits : bits | sign);
-}
-
-template <class U>
-U orderedKey(U bits, SortKey key) {
-  if (isFloat(key.dtype)) return orderedFloat(bits, exponentBits(key.dtype), key.total);
-  return isSigned(key.dtype) ? static_cast<U>(bits ^ (U{1} << (8 * sizeof(U) - 1))) : bits;
-}
-
-KeyForm formOf(const SortKey& key) {
-  const int bytes = static_cast<int>(byteSize(key.dtype)), exponent = exponentBits(key.dtype);
-  const bool is_float = isFloat(key.dtype);
-  return {.bytes = bytes,
-          .is_float = is_float,
-          .is_signed = isSigned(key.dtype),
-          .is_descending = key.descending,
-          .is_canonical = is_float && !key.total,
-          .infinity = infinityOf<uint32_t>(exponent)};
-}
-
 // A row of keys, read where they lie.
 template <class U>
 struct KeyRow {
   const std::byte* row;
   int64_t stride;
-  SortKey key;
+  KeyMasks<U> masks;
   U at(int64_t place) const { return keyOf(load<U>(row + place * stride)); }
-  U keyOf(U bits) const {
-    U ordered = orderedKey(bits, key);
-    return key.descending ? static_cast<U>(~ordered) : ordered;
-  }
+  U keyOf(U bits) const { return masks.order(bits); }
   // The elements [from, from + count) themselves.
   void copy(int64_t from, int64_t count, U* to) const {
     if (stride == sizeof(U)) {
@@ -107,22 +68,14 @@ struct KeyRow {
 template <class U>
 class Sieve {
   using S = std::make_signed_t<U>;
-  static constexpr int kTop = 8 * sizeof(U) - 1;
-  static constexpr U kSign = static_cast<U>(U{1} << kTop);
-  static constexpr S kLargest = std::numeric_limits<S>::max();
+  static constexpr U kSign = static_cast<U>(U{1} << KeyMasks<U>::kTop);
 
  public:
   static constexpr int64_t kBlock = 64;
 
-  explicit Sieve(SortKey key) {
-    if (isFloat(key.dtype)) {
-      magnitude_ = kLargest;
-      if (!key.total) infinity_ = static_cast<S>(infinityOf<U>(exponentBits(key.dtype)));
-    } else if (!isSigned(key.dtype)) {
-      flip_ = static_cast<S>(kSign);
-    }
-    if (key.descending) flip_ = static_cast<S>(~flip_);
-  }
+  explicit Sieve(const KeyMasks<U>& masks)
+      : turned_(masks.turned), infinity_(masks.infinity),
+        flipped_(static_cast<S>(masks.flipped ^ kSign ^ masks.reversed)) {}
 
   // Fills hits[0, count); false where there is none.
   bool sift(const U* bits, int64_t count, U key, S* hits) const {
@@ -130,18 +83,16 @@ class Sieve {
     S any = 0;
     for (int64_t i = 0; i < count; ++i) {
       const S x = static_cast<S>(bits[i]);
-      const S ordered = static_cast<S>(x ^ ((x >> kTop) & magnitude_) ^ flip_);
+      const S ordered = static_cast<S>(x ^ ((x >> KeyMasks<U>::kTop) & turned_) ^ flipped_);
       hits[i] = static_cast<S>(-static_cast<S>(ordered < limit) |
-                               -static_cast<S>((x & kLargest) > infinity_));
+                               -static_cast<S>((x & KeyMasks<U>::kMagnitude) > infinity_));
       any |= hits[i];
     }
     return any != 0;
   }
 
  private:
-  S magnitude_ = 0;        // of floats: the bits that a sign turns around
-  S flip_ = 0;
-  S infinity_ = kLargest;  // what is larger is NaN
+  S turned_, infinity_, flipped_;
 };
 
 // The first `kept` of n, in order: a heap of the best so far, the last of them on top.
@@ -153,7 +104,7 @@ void selectFirst(const KeyRow<U>& keys, Item* heap, int64_t kept, int64_t n) {
     heap[i].setKey(keys.at(i));
   }
   std::make_heap(heap, heap + kept, before);
-  const Sieve<U> sieve(keys.key);
+  const Sieve<U> sieve(keys.masks);
   U block[Sieve<U>::kBlock];
   std::make_signed_t<U> hits[Sieve<U>::kBlock];
   // The first ones are short: what they hold tells what is wanted of the others.
@@ -297,15 +248,16 @@ class RowSorter {
   void visitKeys(size_t k, int64_t first, F&& f) const {
     int64_t bytes = sort_.element_bytes[k], stride = sort_.inner * bytes;
     const std::byte* row = operand(k, first);
+    const KeyForm form = formOf(keys_[k]);
     switch (bytes) {
       case 1:
-        return f(KeyRow<uint8_t>{row, stride, keys_[k]});
+        return f(KeyRow<uint8_t>{row, stride, KeyMasks<uint8_t>(form)});
       case 2:
-        return f(KeyRow<uint16_t>{row, stride, keys_[k]});
+        return f(KeyRow<uint16_t>{row, stride, KeyMasks<uint16_t>(form)});
       case 4:
-        return f(KeyRow<uint32_t>{row, stride, keys_[k]});
+        return f(KeyRow<uint32_t>{row, stride, KeyMasks<uint32_t>(form)});
       default:
-        return f(KeyRow<uint64_t>{row, stride, keys_[k]});
+        return f(KeyRow<uint64_t>{row, stride, KeyMasks<uint64_t>(form)});
     }
   }
 
