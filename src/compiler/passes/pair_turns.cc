@@ -5,7 +5,9 @@
 #include <algorithm>
 #include <unordered_map>
 
+#include "compiler/ir/builder.h"
 #include "compiler/ir/clone.h"
+#include "compiler/passes/constants.h"
 #include "compiler/passes/passes.h"
 #include "compiler/passes/ranges.h"
 #include "compiler/passes/rewriter.h"
@@ -72,6 +74,43 @@ bool wantsCopies(const Module& m, const Region& body) {
   return false;
 }
 
+// Where an update starts, if that is known.
+std::optional<Ints> startOf(const Rewriter& rw, const Op& update) {
+  const Dims &dims = rw.shape(update.operand(0)).dims, &inner = rw.shape(update.operand(1)).dims;
+  Ints start;
+  for (size_t d = 0; d < dims.size(); ++d) {
+    const std::optional<int64_t> number = scalarInteger(rw, update.operand(2 + d));
+    if (!number) return {};
+    start.push_back(std::clamp<int64_t>(*number, 0, dims[d] - inner[d]));
+  }
+  return start;
+}
+
+// The array with `inner` in it from `start` on, joined from what lies around it, the last dimension
+// first.
+Value joined(Builder& b, Value array, Value inner, Ints start) {
+  const Dims dims = b.shape(array).dims;
+  Ints limit = start;
+  for (size_t d = 0; d < dims.size(); ++d) limit[d] += b.shape(inner).dims[d];
+  for (size_t d = dims.size(); d-- > 0;) {
+    Values parts;
+    auto add = [&](int64_t from, int64_t to) {
+      if (from == to) return;
+      Ints first = start, last = limit;
+      first[d] = from;
+      last[d] = to;
+      parts.push_back(b.slice(array, first, last, Ints(first.size(), 1)));
+    };
+    add(0, start[d]);
+    parts.push_back(inner);
+    add(limit[d], dims[d]);
+    if (parts.size() > 1) inner = b.concatenate(parts, static_cast<int64_t>(d));
+    start[d] = 0;
+    limit[d] = dims[d];
+  }
+  return inner;
+}
+
 class Pairing : public Rewriter {
  public:
   using Rewriter::Rewriter;
@@ -84,6 +123,7 @@ class Pairing : public Rewriter {
     if (!counter || !onlyPasses(module(), body) || !wantsCopies(module(), body)) return false;
     const int64_t turns = (counter->limit - counter->first + counter->step - 1) / counter->step;
     if (turns < kFewTurns) return false;
+    joinUpdates(op(id).regions[1]);
     if (turns % 2 == 1) writeOutFirst(id, *counter);
     pair(id);
     setChanged();
@@ -92,6 +132,23 @@ class Pairing : public Rewriter {
   bool visit(OpId) override { return false; }
 
  private:
+  // An update of most of an array by what is read elsewhere in it cannot be made in place: the next
+  // array is made in one pass instead.
+  void joinUpdates(RegionId id) {
+    for (size_t i = 0; i < module().region(id).args.size(); ++i) {
+      const Value array = module().region(id).args[i], result = module().region(id).results[i];
+      const Op* update = def(result, OpKind::dynamic_update_slice_);
+      if (!update || update->operand(0) != array) continue;
+      const Value inner = update->operand(1);
+      const std::optional<Ints> start = startOf(*this, *update);
+      if (!start || 2 * shape(inner).elements() < shape(array).elements()) continue;
+      if (Reads(module(), module().region(id), i).of(inner) != Read::elsewhere) continue;
+      Builder b(module(), id, update->loc);
+      const Value next = joined(b, array, inner, *start);
+      module().region(id).results[i] = next;
+    }
+  }
+
   void writeOutFirst(OpId id, const Counter& counter) {
     Values next = inlineRegion(copier_.copy(op(id).regions[1]), op(id).operands);
     next[counter.lane] =
