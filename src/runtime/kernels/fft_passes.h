@@ -140,9 +140,12 @@ void runPass(const Pass<T>& pass, const C<V>* __restrict from, C<V>* __restrict 
   }
 }
 
+// The last pass turns nothing. Of large radices it is not worth code of its own: its twiddles are 1.
 template <class Butterfly, class V, class T>
 void runPassOf(const Pass<T>& pass, const C<V>* from, C<V>* to, const Butterfly& butterfly = {}) {
-  if (pass.groups == 1) return runPass<false>(pass, from, to, butterfly);
+  if constexpr (Butterfly::kRadix <= 8) {
+    if (pass.groups == 1) return runPass<false>(pass, from, to, butterfly);
+  }
   runPass<true>(pass, from, to, butterfly);
 }
 
