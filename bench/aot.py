@@ -1,9 +1,11 @@
 """Saved programs beside IREE's runtime and ONNX Runtime: python aot.py prepare|measure FOLDER
 Saved programs beside the plugin: python aot.py plugin
+The same for aot_calls.cc, which needs no Python: python aot.py calls FOLDER
 
-`plugin` and `prepare` need JAX and Tercel, `measure` NumPy, onnx, onnxruntime, iree-base-compiler and
-iree-base-runtime (all of PyPI), and Tercel's library (PJRT_TERCEL_LIBRARY): two environments, one
-folder. The model is the demo's network; all use every CPU there is; runs take turns, the least counts.
+`plugin`, `calls` and `prepare` need JAX and Tercel, `measure` NumPy, onnx, onnxruntime,
+iree-base-compiler and iree-base-runtime (all of PyPI), and Tercel's library (PJRT_TERCEL_LIBRARY):
+two environments, one folder. The model is the demo's network; all use every CPU there is; runs take
+turns, the least counts.
 """
 
 import functools
@@ -14,7 +16,7 @@ import time
 
 import numpy as np
 
-BATCHES = (1, 64, 360)
+BATCHES = (1, 8, 64, 360)
 
 
 def prepare(folder):
@@ -278,6 +280,16 @@ def without_state(function, arguments):
     return lambda: jitted(*there).block_until_ready(), lambda: saved.run(*arguments)
 
 
+def calls(folder):
+    """Programs of float32 in a file each."""
+    from tercel import aot
+
+    for name, (function, *arguments) in plain_programs().items():
+        file = name.replace(", ", "_").replace(" ", "_") + ".tercel"
+        if not name.startswith("FFT"):
+            aot.compile(function, *arguments, name="run").save(folder / file)
+
+
 def plugin():
     """The same programs on the same values: jax.jit on the plugin and tercel.load."""
     sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "examples" / "aot"))
@@ -301,4 +313,4 @@ if __name__ == "__main__":
     if sys.argv[1:] == ["plugin"]:
         plugin()
     else:
-        {"prepare": prepare, "measure": measure}[sys.argv[1]](pathlib.Path(sys.argv[2]))
+        {"prepare": prepare, "measure": measure, "calls": calls}[sys.argv[1]](pathlib.Path(sys.argv[2]))
