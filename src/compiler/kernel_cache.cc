@@ -214,7 +214,17 @@ void inParallel(size_t count, Work&& work) {
 
 constexpr double kInlineCost = 10e3;  // ns: below, waking a thread costs more than it saves
 
-// Of the kernels of a sequence. How often a loop of steps turns is not known.
+// Nanoseconds; none where a donated argument already lies where it is wanted.
+double copyCost(const program::Program& program, const program::Step& step) {
+  constexpr double kBytesPerNanosecond = 10;
+  const program::Slot &from = program.slots[step.slots[0]], &to = program.slots[step.slots[1]];
+  if (from.place == program::Place::argument && to.place == program::Place::result &&
+      program.arguments[from.index].aliased_result == static_cast<int32_t>(to.index))
+    return 0;
+  return static_cast<double>(to.bytes) / kBytesPerNanosecond;
+}
+
+// Of the kernels and copies of a sequence. How often a loop of steps turns is not known.
 double costOf(const program::Program& program, uint32_t sequence) {
   constexpr double kTurns = 100;
   double cost = 0;
@@ -225,6 +235,7 @@ double costOf(const program::Program& program, uint32_t sequence) {
     const bool is_parallel = step.kind == program::StepKind::parallel_loop;
     if (is_loop) inside += costOf(program, step.target);
     if (step.kind == program::StepKind::kernel) cost += step.cost;
+    if (step.kind == program::StepKind::copy) cost += copyCost(program, step);
     cost += inside * (is_loop ? kTurns : is_parallel ? static_cast<double>(step.tasks) : 1);
   }
   return cost;

@@ -48,12 +48,19 @@ double productStep(const ir::Module& m, const Op& op, const Machine& machine) {
   return 1 / (kPerNanosecond * lanes);
 }
 
+// What an op writes: in place, no more than what is new.
+const Shape& written(const ir::Module& m, const Op& op, Nest nest) {
+  if (op.kind == OpKind::dynamic_update_slice_ && nest == Nest::update)
+    return m.shape(op.operand(1));
+  if (op.kind == OpKind::scatter_) return m.shape(op.operand(2));
+  return m.shape(op.result());
+}
+
 // All elements of an op, nanoseconds.
-double opCost(const ir::Module& m, const Op& op, double step = kScalarStep) {
+double opCost(const ir::Module& m, const Op& op, Nest nest, double step = kScalarStep) {
   if (op.results.empty() || m.type(op.result()).is_token) return 0;
-  double elements = static_cast<double>(m.shape(op.result()).elements());
-  if (op.kind == OpKind::scatter_)
-    elements = 20 * static_cast<double>(m.shape(op.operand(2)).elements());
+  double elements = static_cast<double>(written(m, op, nest).elements());
+  if (op.kind == OpKind::scatter_) elements *= 20;
   return elements * (elementCost(m, op) + step * stepsPerElement(m, op));
 }
 
@@ -88,7 +95,7 @@ double regionCost(const ir::Module& m, const Cluster& cluster, std::span<const i
     if (!trips) return kUnknownLoop;
     double inside = 0;
     for (ir::RegionId region : op.regions) inside += regionCost(m, cluster, m.region(region).ops);
-    double own = op.kind == OpKind::while_ ? 0 : opCost(m, op);
+    double own = op.kind == OpKind::while_ ? 0 : opCost(m, op, cluster.nest);
     if (op.kind == OpKind::dynamic_update_slice_)  // in place
       own = 0.05 * static_cast<double>(m.shape(op.operand(1)).elements());
     cost += (own > 0 ? std::max(kStep, own) : 0) + *trips * inside;
@@ -145,10 +152,11 @@ double clusterCost(const ir::Module& m, const Cluster& cluster, const Machine& m
   for (ir::OpId id : cluster.ops) {
     const Op& op = m.op(id);
     bool vectors = op.kind == OpKind::dot_general_ || op.kind == OpKind::convolution_;
-    cost += opCost(m, op, vectors ? productStep(m, op, machine) : kScalarStep);
+    cost += opCost(m, op, cluster.nest, vectors ? productStep(m, op, machine) : kScalarStep);
   }
   for (ir::Value v : cluster.inputs) bytes += bytesRead(m, cluster, v);
-  for (ir::Value v : cluster.outputs) bytes += static_cast<double>(m.shape(v).bytes());
+  for (ir::Value v : cluster.outputs)
+    bytes += static_cast<double>(written(m, *m.def(v), cluster.nest).bytes());
   return cost + memoryCost(bytes);
 }
 

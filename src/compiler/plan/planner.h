@@ -96,9 +96,10 @@ class Planner {
   std::vector<uint32_t> heldIn(StorageId id) const;
   bool diesHere(const Scope& scope, ir::Value v) const;
   // Where `maker` makes a value: the place wanted for it, else a new one.
-  StorageId place(Scope& scope, ir::Value v, const kernel::Cluster& maker);
+  StorageId place(Scope& scope, ir::Value v, const kernel::Cluster& maker,
+                  ir::Value copied = {});
   bool mayWrite(const Scope& scope, StorageId target, const kernel::Cluster& cluster,
-                ir::Value output);
+                ir::Value output, ir::Value copied = {});
   bool pieceIsFree(const Scope& scope, StorageId piece) const;
   void copy(Scope& scope, StorageId from, StorageId to, int64_t bytes);
   void copyAll(Scope& scope, std::vector<std::pair<StorageId, StorageId>> moves);

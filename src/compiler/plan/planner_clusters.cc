@@ -175,7 +175,7 @@ Status Planner::planInPlace(Scope& scope, kernel::Cluster cluster) {
       to = keep(cluster.outputs[o].index, from);
     } else {
       ++time_;
-      to = place(scope, cluster.outputs[o], cluster);
+      to = place(scope, cluster.outputs[o], cluster, before);
       --time_;
       bool clash = false;
       for (Value v : cluster.inputs) {

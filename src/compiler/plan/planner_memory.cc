@@ -131,9 +131,10 @@ Step& Planner::addStep(Scope& scope, StepKind kind) {
   return step;
 }
 
-// Whether the cluster may write `target` though what it holds may be read by it or later.
+// Whether the cluster may write `target` though what it holds may be read by it or later, but for
+// what is copied there before.
 bool Planner::mayWrite(const Scope& scope, StorageId target, const kernel::Cluster& cluster,
-                       Value output) {
+                       Value output, Value copied) {
   if (storages_[target].part_of != kNoStorage) return pieceIsFree(scope, target);
   std::vector<bool> identity = identityReads(m_, cluster, output);
   for (uint32_t value : heldIn(target)) {
@@ -142,14 +143,16 @@ bool Planner::mayWrite(const Scope& scope, StorageId target, const kernel::Clust
     if (last->second > scope.unit) return false;
     if (last->second < scope.unit) continue;
     for (size_t i = 0; i < cluster.inputs.size(); ++i)
-      if (root(cluster.inputs[i]).index == value && !identity[i]) return false;
+      if (root(cluster.inputs[i]).index == value && !identity[i] &&
+          !(cluster.inputs[i] == copied))
+        return false;
   }
   return true;
 }
 
-StorageId Planner::place(Scope& scope, Value v, const kernel::Cluster& maker) {
+StorageId Planner::place(Scope& scope, Value v, const kernel::Cluster& maker, Value copied) {
   if (auto wanted = scope.wanted.find(v.index); wanted != scope.wanted.end())
-    if (mayWrite(scope, wanted->second, maker, v)) return keep(v.index, wanted->second);
+    if (mayWrite(scope, wanted->second, maker, v, copied)) return keep(v.index, wanted->second);
   return keep(v.index, newStorage(v));
 }
 
