@@ -59,3 +59,23 @@ def pairwise_forces_1024():
         return (delta * (distance ** -1.5)[..., None]).sum(1)
 
     return forces, (normal(1024, 3),)
+
+
+@workload("indexing", goal=1, donated=1)
+def set_row_in_place():
+    return lambda x, i, row: (x.at[i].set(row), row.sum()), (normal(4000, 1000), np.int32(7),
+                                                              normal(1000))
+
+
+@workload("indexing", goal=1, donated=2)
+def attention_with_cache_step():
+    def step(keys, values, query, key, value, i):
+        keys = jax.lax.dynamic_update_slice(keys, key[:, :, None], (0, 0, i, 0))
+        values = jax.lax.dynamic_update_slice(values, value[:, :, None], (0, 0, i, 0))
+        scores = jnp.einsum("bhd,bhtd->bht", query, keys) / 8
+        scores = jnp.where(jnp.arange(1024) <= i, scores, -1e9)
+        return keys, values, jnp.einsum("bht,bhtd->bhd", jax.nn.softmax(scores), values)
+
+    cache = normal(4, 8, 1024, 64)
+    now = [normal(4, 8, 64, seed=seed) for seed in range(3)]
+    return step, (cache, cache + 1, *now, np.int32(500))

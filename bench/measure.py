@@ -23,7 +23,8 @@ SLICE = 0.05  # seconds that one backend runs before the other's turn
 class Candidate:
     """One backend's side of a workload; error says why there is none."""
 
-    def __init__(self, backend):
+    def __init__(self, backend, donated):
+        self.donated = donated
         self.device = jax.devices(backend)[0]
         self.compile_seconds = float("inf")
         self.run_seconds = float("inf")
@@ -40,20 +41,26 @@ class Candidate:
 
     def compile(self, function, arguments):
         arguments = jax.device_put(arguments, self.device)
-        lowered = jax.jit(function).lower(*arguments)
+        lowered = jax.jit(function, donate_argnums=range(self.donated)).lower(*arguments)
         begin = time.perf_counter()
         compiled = lowered.compile()
         self.compile_seconds = min(self.compile_seconds, time.perf_counter() - begin)
         self.compiled, self.arguments = compiled, arguments
 
+    def run(self):
+        results = jax.block_until_ready(self.compiled(*self.arguments))
+        if self.donated:
+            self.arguments = (*results[:self.donated], *self.arguments[self.donated:])
+        return results
+
     def first_run(self):
-        self.result = jax.block_until_ready(self.compiled(*self.arguments))
+        self.result = jax.device_get(self.run())
 
     def run_slice(self):
         end = time.perf_counter() + SLICE
         while True:
             begin = time.perf_counter()
-            jax.block_until_ready(self.compiled(*self.arguments))
+            self.run()
             now = time.perf_counter()
             self.run_seconds = min(self.run_seconds, now - begin)
             if now >= end:
@@ -77,7 +84,7 @@ def warm_up(candidate):
 
 
 def measure(entry, seconds):
-    candidates = [Candidate(name) for name in BACKENDS]
+    candidates = [Candidate(name, entry.donated) for name in BACKENDS]
     programs = [entry.make(i) if entry.variants > 1 else entry.make()
                 for i in range(entry.variants)]
     for candidate in candidates:

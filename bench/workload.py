@@ -23,6 +23,7 @@ class Workload:
     compile_goal: float | None = None  # the same of the compilation
     moved: int = 0  # bytes that any implementation reads and writes
     variants: int = 1  # programs of which the compile times' minimum is taken
+    donated: int = 0  # so many arguments, which the first results take the places of
     slow: bool = False  # left out of --quick: XLA:CPU takes many seconds
 
 
