@@ -40,14 +40,6 @@ std::optional<ir::Value> onlyArray(const ir::Module& m, const Op& op) {
   return array;
 }
 
-// An argument that no result takes the memory of.
-bool staysAsItIs(const ir::Module& m, ir::RegionId region, ir::Value v) {
-  const ir::Function& main = m.main();
-  if (!(region == main.body)) return false;
-  const size_t argument = m.value(v).index;
-  return argument >= main.args.size() || main.args[argument].aliasing_output < 0;
-}
-
 bool mayUpdate(const Op& op) {
   return updatesInPlace(op.kind) || hasEffect(op);
 }

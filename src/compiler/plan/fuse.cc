@@ -279,10 +279,10 @@ class Fusion {
   std::vector<bool> readersOfUpdated(uint32_t p) const {
     constexpr uint32_t kLookBack = 500;
     std::unordered_set<uint32_t> history = historyOf(op(p).operand(0));
-    bool carried = !(region_id_ == m_.main().body) &&
-                   std::ranges::any_of(region_.args,
-                                       [&](Value v) { return history.contains(v.index); });
-    if (!carried && !uses_.positionOf(op(p).operand(0))) return {};
+    bool may_die = std::ranges::any_of(region_.args, [&](Value v) {
+      return history.contains(v.index) && !staysAsItIs(m_, region_id_, v);
+    });
+    if (!may_die && !uses_.positionOf(op(p).operand(0))) return {};
     std::vector<bool> reads(count(), false);
     for (uint32_t q = p > kLookBack ? p - kLookBack : 0; q < p; ++q) {
       if (!op(q).results.empty() && history.contains(op(q).result().index)) continue;

@@ -38,6 +38,13 @@ bool hasEffect(const Op& op) {
   }
 }
 
+bool staysAsItIs(const ir::Module& m, ir::RegionId region, ir::Value argument) {
+  const ir::Function& main = m.main();
+  if (!(region == main.body)) return false;
+  const size_t i = m.value(argument).index;
+  return i >= main.args.size() || main.args[i].aliasing_output < 0;
+}
+
 bool updatesInPlace(OpKind kind) {
   return kind == OpKind::dynamic_update_slice_ || kind == OpKind::scatter_;
 }

@@ -27,6 +27,9 @@ bool rereadsOperands(const ir::Module& module, const ir::Op& op);
 bool isJoinedInMemory(const ir::Module& module, const ir::Op& op);
 bool isFreeMovement(ir::OpKind kind);
 bool hasEffect(const ir::Op& op);
+// Whether nothing writes to the region's argument while the region runs: main's, where no result
+// takes its memory.
+bool staysAsItIs(const ir::Module& module, ir::RegionId region, ir::Value argument);
 // Writes to its first operands in place, where those are not needed any more.
 bool updatesInPlace(ir::OpKind kind);
 // The most that one kernel may hold, in the units of opWeight.

@@ -65,7 +65,8 @@ Status Planner::planWhile(Scope& scope, const Op& op) {
                     (there || storages_[from].place == Place::arena);
     if (wanted != scope.wanted.end() && !(there && in_place) &&
         mayWrite(scope, wanted->second,
-                 clusterOf(m_, scope.units[scope.unit].op, kernel::Nest::update), result))
+                 clusterOf(m_, scope.units[scope.unit].op, kernel::Nest::update), result,
+                 unique ? init : Value{}))
       to = wanted->second;
     else if (!in_place)
       to = newStorage(init);
