@@ -66,6 +66,37 @@ class FirstError {
   Status error_;
 };
 
+// The params of a product: where earlier calls met subnormal numbers and it helps, with copies of the
+// two arrays.
+class ProductParams {
+ public:
+  ProductParams(const ProductSite& site, void* const* params, const kernels::Parallel& parallel)
+      : params_(params) {
+    if (!site.history->expectsSome()) return;
+    const bool helps = rescale(site, parallel);
+    site.history->noteLooked(helps);
+    if (helps) params_ = own_.get();
+  }
+  void* const* get() const { return params_; }
+
+ private:
+  bool rescale(const ProductSite& site, const kernels::Parallel& parallel) {
+    const auto [a, b] = site.operands;
+    auto array = [&](uint32_t k) { return static_cast<const float*>(params_[k]); };
+    if (!own_.tryTake(site.params)) return false;
+    std::copy_n(params_, site.params, own_.get());
+    if (!parts().rescale(array(a), site.counts[0], array(b), site.counts[1], copies_, parallel))
+      return false;
+    own_.get()[a] = copies_.a.get();
+    own_.get()[b] = copies_.b.get();
+    return true;
+  }
+
+  void* const* params_;
+  kernels::KeptMemory<void*> own_;
+  kernels::Rescaled copies_;
+};
+
 void copyBytes(const Invocation& invocation, const void* from, void* to, int64_t bytes) {
   const auto* source = static_cast<const std::byte*>(from);
   auto* target = static_cast<std::byte*>(to);
@@ -222,27 +253,12 @@ Status LoadedProgram::runParallel(const Op& op, const Invocation& invocation,
 Status LoadedProgram::runProduct(const Op& op, const Invocation& invocation,
                                  void* const* params) const {
   const ProductSite& site = tape_.products[op.target];
-  kernels::Rescaled copies;
-  kernels::KeptMemory<void*> copied_params;
-  if (site.history->expectsSome()) {
-    const auto [a, b] = site.operands;
-    const bool helped = copied_params.tryTake(site.params) &&
-                        parts().rescale(static_cast<const float*>(params[a]), site.counts[0],
-                                        static_cast<const float*>(params[b]), site.counts[1],
-                                        copies, invocation.parallel);
-    site.history->noteLooked(helped);
-    if (helped) {
-      std::copy_n(params, site.params, copied_params.get());
-      copied_params.get()[a] = copies.a.get();
-      copied_params.get()[b] = copies.b.get();
-      params = copied_params.get();
-    }
-  }
+  const ProductParams own(site, params, invocation.parallel);
   std::atomic<bool> met{false};
   Status status = runInGroups(op, invocation, program_->kernels[site.kernel].scratch_bytes,
                               [&](int64_t begin, int64_t end, void* scratch) {
                                 SubnormalWatch watch;
-                                op.fn(params, begin, end, scratch);
+                                op.fn(own.get(), begin, end, scratch);
                                 if (watch.metAny()) met.store(true, std::memory_order_relaxed);
                               });
   if (met.load(std::memory_order_relaxed)) site.history->noteMet();
