@@ -12,6 +12,7 @@
 
 #include "compiler/codegen/codegen.h"
 #include "compiler/compiled_kernel.h"
+#include "compiler/kernel/nest.h"
 #include "compiler/kernel/text.h"
 #include "compiler/kernel/verifier.h"
 #include "compiler/kernel_store.h"
@@ -216,12 +217,11 @@ constexpr double kInlineCost = 10e3;  // ns: below, waking a thread costs more t
 
 // Nanoseconds; none where a donated argument already lies where it is wanted.
 double copyCost(const program::Program& program, const program::Step& step) {
-  constexpr double kBytesPerNanosecond = 10;
   const program::Slot &from = program.slots[step.slots[0]], &to = program.slots[step.slots[1]];
   if (from.place == program::Place::argument && to.place == program::Place::result &&
       program.arguments[from.index].aliased_result == static_cast<int32_t>(to.index))
     return 0;
-  return static_cast<double>(to.bytes) / kBytesPerNanosecond;
+  return kernel::memoryCost(static_cast<double>(to.bytes));
 }
 
 // Of the kernels and copies of a sequence. How often a loop of steps turns is not known.

@@ -132,12 +132,12 @@ void choosePacking(const ContractSizes& s, ContractTiling& t) {
   t.pack_m = t.across || t.parts > 1 || (panels >= 2 && (m.converts || m_far));
 }
 
-// Long sums are cut so that what is packed and read again stays in the L1 cache, and so that lines
+// Long sums are cut so that what is packed and read again stays in a near cache, and so that lines
 // of the n side that lie far apart are read many at a time, each as far as it goes.
 void chooseBlock(const ContractSizes& s, ContractTiling& t) {
-  constexpr int64_t kPackedBytes = 4096, kAlongBytes = 4096;  // of a row or column
+  constexpr int64_t kBytes = 4096;  // of a row or column
   constexpr int64_t kFarSteps = 32, kWhole = 16;
-  int64_t steps = (t.along_k ? kAlongBytes : kPackedBytes) / s.sum_bytes;
+  int64_t steps = kBytes / s.sum_bytes;
   if (t.in_tiles) steps /= 2;  // a block's rows and columns both
   bool far = !t.along_k && !t.pack_n && isFar(s.n_side) && s.n >= 4 * t.panel();
   if (far) steps = kFarSteps;

@@ -50,8 +50,8 @@ double productStep(const ir::Module& m, const Op& op, const Machine& machine) {
 
 // What an op writes: in place, no more than what is new.
 const Shape& written(const ir::Module& m, const Op& op, Nest nest) {
-  if (op.kind == OpKind::dynamic_update_slice_ && nest == Nest::update)
-    return m.shape(op.operand(1));
+  const bool in_place = nest == Nest::update || nest == Nest::region;
+  if (op.kind == OpKind::dynamic_update_slice_ && in_place) return m.shape(op.operand(1));
   if (op.kind == OpKind::scatter_) return m.shape(op.operand(2));
   return m.shape(op.result());
 }
@@ -96,8 +96,6 @@ double regionCost(const ir::Module& m, const Cluster& cluster, std::span<const i
     double inside = 0;
     for (ir::RegionId region : op.regions) inside += regionCost(m, cluster, m.region(region).ops);
     double own = op.kind == OpKind::while_ ? 0 : opCost(m, op, cluster.nest);
-    if (op.kind == OpKind::dynamic_update_slice_)  // in place
-      own = 0.05 * static_cast<double>(m.shape(op.operand(1)).elements());
     cost += (own > 0 ? std::max(kStep, own) : 0) + *trips * inside;
   }
   return cost;
@@ -116,13 +114,12 @@ double bytesRead(const ir::Module& m, const Cluster& cluster, ir::Value input) {
   return sliced > 0 ? std::min(sliced, whole) : whole;
 }
 
-// Nanoseconds that memory takes to move what a cluster reads and writes.
+}  // namespace
+
 double memoryCost(double bytes) {
   constexpr double kL1Bytes = 32e3, kPerNanosecond = 10, kPerNanosecondInL1 = 40;
   return bytes / (bytes <= kL1Bytes ? kPerNanosecondInL1 : kPerNanosecond);
 }
-
-}  // namespace
 
 double stepsPerElement(const ir::Module& m, const Op& op) {
   switch (op.kind) {

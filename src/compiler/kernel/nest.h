@@ -79,6 +79,8 @@ size_t inputOf(const Cluster& cluster, ir::Value v);
 int vectorLanes(const ir::Module& module, const Cluster& cluster, const Machine& machine);
 // Multiply-adds (or windows' steps) behind one element of an op's result.
 double stepsPerElement(const ir::Module& module, const ir::Op& op);
+// Nanoseconds that memory takes to move so many bytes.
+double memoryCost(double bytes);
 // Nanoseconds that the cluster takes on one core, roughly.
 double clusterCost(const ir::Module& module, const Cluster& cluster, const Machine& machine);
 

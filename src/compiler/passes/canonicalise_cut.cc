@@ -311,15 +311,12 @@ Value dynamicSliceRule(Rewriter& rw, const Op& op) {
   if (rw.shape(x) == result) return x;
   if (const Literal* splat = splatOf(rw, x)) return rw.constant(withShape(*splat, result.dims));
   Values starts = settledStarts(rw, op, 1, result.dims);
-  Cut cut(starts.size());
-  bool known = true;
-  for (size_t d = 0; d < starts.size(); ++d) {
-    std::optional<int64_t> start = scalarInteger(rw, starts[d]);
-    known = known && start;
-    cut.start[d] = start.value_or(0);
-    cut.size[d] = result.dims[d];
+  if (auto known = scalarIntegers(rw, starts)) {
+    Cut cut(starts.size());
+    std::ranges::copy(*known, cut.start.begin());
+    std::ranges::copy(result.dims, cut.size.begin());
+    return emitCut(rw, x, cut);
   }
-  if (known) return emitCut(rw, x, cut);
   if (isTail(op.operands, starts)) return {};
   starts.insert(0, x);
   return rw.emit(OpKind::dynamic_slice_, starts, result, Attrs(op.attrs));
@@ -328,17 +325,14 @@ Value dynamicSliceRule(Rewriter& rw, const Op& op) {
 // At a known place of an array all of whose elements are equal.
 Value paddedUpdate(Rewriter& rw, const Op& op, const Values& starts) {
   const Literal* around = splatOf(rw, op.operand(0));
-  if (!around) return {};
+  const auto low = around ? scalarIntegers(rw, starts) : std::nullopt;
+  if (!low) return {};
   const Shape& result = rw.shape(op.result());
-  Ints low, high;
-  for (size_t d = 0; d < starts.size(); ++d) {
-    std::optional<int64_t> start = scalarInteger(rw, starts[d]);
-    if (!start) return {};
-    low.push_back(*start);
-    high.push_back(result.dims[d] - *start - rw.shape(op.operand(1)).dims[d]);
-  }
+  Ints high;
+  for (size_t d = 0; d < starts.size(); ++d)
+    high.push_back(result.dims[d] - (*low)[d] - rw.shape(op.operand(1)).dims[d]);
   const Value value = rw.constant(withShape(*around, {}));
-  return emitPad(rw, op.operand(1), value, low, high, Ints(starts.size(), 0), result);
+  return emitPad(rw, op.operand(1), value, *low, high, Ints(starts.size(), 0), result);
 }
 
 Value dynamicUpdateSliceRule(Rewriter& rw, const Op& op) {

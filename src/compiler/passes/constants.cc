@@ -89,6 +89,16 @@ std::optional<int64_t> scalarInteger(const Rewriter& rw, Value v) {
   });
 }
 
+std::optional<Ints> scalarIntegers(const Rewriter& rw, std::span<const Value> values) {
+  Ints numbers;
+  for (Value v : values) {
+    const std::optional<int64_t> number = scalarInteger(rw, v);
+    if (!number) return {};
+    numbers.push_back(*number);
+  }
+  return numbers;
+}
+
 Literal withShape(const Literal& splat, Dims dims) {
   return Literal::splat({splat.shape().dtype, std::move(dims)}, splat.bytes().data());
 }

@@ -20,6 +20,8 @@ bool isAllZeros(const Rewriter& rw, ir::Value v);
 bool isAllOnes(const Rewriter& rw, ir::Value v);
 // The value of a constant integer scalar.
 std::optional<int64_t> scalarInteger(const Rewriter& rw, ir::Value v);
+// Those of several, where all are constant.
+std::optional<ir::Ints> scalarIntegers(const Rewriter& rw, std::span<const ir::Value> values);
 
 // The element of a splat under another shape of the same element type.
 ir::Literal withShape(const ir::Literal& splat, Dims dims);

@@ -77,12 +77,9 @@ bool wantsCopies(const Module& m, const Region& body) {
 // Where an update starts, if that is known.
 std::optional<Ints> startOf(const Rewriter& rw, const Op& update) {
   const Dims &dims = rw.shape(update.operand(0)).dims, &inner = rw.shape(update.operand(1)).dims;
-  Ints start;
-  for (size_t d = 0; d < dims.size(); ++d) {
-    const std::optional<int64_t> number = scalarInteger(rw, update.operand(2 + d));
-    if (!number) return {};
-    start.push_back(std::clamp<int64_t>(*number, 0, dims[d] - inner[d]));
-  }
+  std::optional<Ints> start = scalarIntegers(rw, std::span(update.operands).subspan(2));
+  for (size_t d = 0; start && d < dims.size(); ++d)
+    (*start)[d] = std::clamp<int64_t>((*start)[d], 0, dims[d] - inner[d]);
   return start;
 }
 

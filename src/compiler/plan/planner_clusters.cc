@@ -7,7 +7,6 @@
 #include "compiler/plan/op_traits.h"
 #include "compiler/plan/planner.h"
 #include "compiler/plan/product_params.h"
-#include "program/product_slots.h"
 
 namespace tercel::plan {
 

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "compiler/plan/op_traits.h"
+
 namespace tercel::plan {
 namespace {
 
@@ -9,10 +11,9 @@ using ir::Op;
 using ir::OpKind;
 using ir::Value;
 
-bool isMovement(OpKind kind) {
-  return kind == OpKind::reshape_ || kind == OpKind::transpose_ || kind == OpKind::slice_ ||
-         kind == OpKind::dynamic_slice_ || kind == OpKind::reverse_ ||
-         kind == OpKind::broadcast_in_dim_;
+bool movesElements(const Op& op) {
+  if (op.kind == OpKind::dynamic_slice_) return true;
+  return isFreeMovement(op.kind) && !op.operands.empty();
 }
 
 class Finder {
@@ -20,8 +21,8 @@ class Finder {
   Finder(const ir::Module& module, const kernel::Cluster& cluster, uint32_t first_slice)
       : m_(module), cluster_(cluster), first_slice_(first_slice) {}
 
-  std::optional<std::array<uint32_t, 2>> paramsOf(const Op& product) const {
-    std::array<uint32_t, 2> found{};
+  std::optional<program::ProductSlots> paramsOf(const Op& product) const {
+    program::ProductSlots found{};
     for (size_t side = 0; side < 2; ++side) {
       Value v = product.operand(side);
       auto input = m_.shape(v).dtype == DType::f32 ? paramBehind(v) : std::nullopt;
@@ -38,7 +39,7 @@ class Finder {
       if (auto input = placeIn(cluster_.inputs, v)) return *input;
       if (auto slice = placeIn(cluster_.slices, v)) return first_slice_ + *slice;
       const Op* op = m_.def(v);
-      if (!op || !isMovement(op->kind)) return {};
+      if (!op || !movesElements(*op)) return {};
       v = op->operand(0);
     }
   }
@@ -69,9 +70,9 @@ class Finder {
 
 }  // namespace
 
-std::optional<std::array<uint32_t, 2>> productParams(const ir::Module& module,
-                                                     const kernel::Cluster& cluster,
-                                                     uint32_t first_slice) {
+std::optional<program::ProductSlots> productParams(const ir::Module& module,
+                                                   const kernel::Cluster& cluster,
+                                                   uint32_t first_slice) {
   const bool is_sum = cluster.nest == kernel::Nest::rows;  // of products, where it has no dot
   if (!is_sum && cluster.nest != kernel::Nest::contract) return {};
   for (ir::OpId id : cluster.ops) {
