@@ -20,6 +20,8 @@ HERE = pathlib.Path(__file__).resolve().parent
 HEADER = ("| work | run: Tercel | XLA:CPU | ratio | goal | compile: Tercel | XLA:CPU | ratio "
           "| goal | |\n|---|---|---|---|---|---|---|---|---|---|")
 
+MEMORY_BOUND = 1.15  # times the time that memory takes: who is within it has reached the goal
+
 
 def run_child(*arguments, timeout):
     """What a child process printed and, where it did not come to its end, why."""
@@ -66,9 +68,10 @@ def row(entry, answer):
         ("XLA:CPU", theirs.get("error"))) if error]
     if answer.get("difference", 0) > 2e-2 or math.isnan(answer.get("difference", 0)):
         notes.append(f"results differ by {answer['difference']:.1e}")
-    if entry.moved and run:
-        notes.append(f"{entry.moved / ours['run'] / 1e9:.1f} GB/s")
-    if entry.goal and run and run < entry.goal:
+    bound = answer.get("memory", 0)
+    if bound and run:
+        notes.append(f"{entry.moved / ours['run'] / 1e9:.1f} of {entry.moved / bound / 1e9:.1f} GB/s")
+    if entry.goal and run and run < entry.goal and ours["run"] > MEMORY_BOUND * bound:
         notes.append("below goal")
     note = "; ".join(notes).replace("|", "/")[:160]
     return (f"| {entry.name} | {milliseconds(ours.get('run'))} | {milliseconds(theirs.get('run'))}"

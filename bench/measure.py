@@ -14,6 +14,7 @@ os.environ["JAX_PLATFORMS"] = "tercel"
 import jax  # noqa: E402
 import numpy as np  # noqa: E402
 
+import memory  # noqa: E402
 import workload  # noqa: E402
 
 BACKENDS = ("tercel", "cpu")
@@ -94,11 +95,14 @@ def measure(entry, seconds):
             candidate.attempt(candidate.compile, *program)
     for candidate in candidates:
         candidate.attempt(candidate.first_run)
+    probe = memory.Probe(entry.moved) if entry.moved else None
     begin = time.perf_counter()
     while time.perf_counter() - begin < seconds:
         for candidate in candidates:
             candidate.attempt(candidate.run_slice)
-    answer = {}
+        if probe:
+            probe.run_slice(SLICE)
+    answer = {"memory": probe.seconds} if probe else {}
     for name, candidate in zip(BACKENDS, candidates):
         answer[name] = {"compile": candidate.compile_seconds, "run": candidate.run_seconds,
                         "error": candidate.error}
