@@ -141,6 +141,27 @@ def test_differences_of_pairs(agree, rng):
     agree(forces, floats(rng, 129, 3) / 8)
 
 
+def test_gradient_of_a_sum_over_pairs(agree, rng):
+    """Adds up along the rows of what it keeps of the pairs and across them, flags among it."""
+    def energy(x, weight):
+        delta = jnp.mod(x[:, None] - x[None] + 1, 2) - 1
+        squares = (delta * delta).sum(-1)
+        distance = jnp.sqrt(jnp.where(squares > 0, squares, 1))
+        near = (squares > 0) & (distance < 1)
+        return (jnp.where(near, (1 - distance) ** 2, 0) * weight).sum()
+
+    agree(jax.grad(energy, (0, 1)), floats(rng, 97, 3), floats(rng, 97, 97))
+
+
+@pytest.mark.parametrize("shape", [(70, 90), (31, 200, 3), (5, 40, 40)])
+def test_sums_along_both_dimensions_of_one_value(agree, rng, shape):
+    def both(x, y):
+        z = jnp.exp(x * y) - x
+        return z.sum(0), (z * z).max(1), z, z > 0
+
+    agree(both, floats(rng, *shape), floats(rng, *shape))
+
+
 @pytest.mark.parametrize("dtype", ["bool", "int8", "float16", "bfloat16", "float32", "float64",
                                    "complex64"])
 def test_turning_large_matrices(tercel, x64, dtype):

@@ -83,6 +83,9 @@ struct RegionUnits {
 // UNIMPLEMENTED names an op that cannot be lowered.
 Result<Kernel> lower(const ir::Module& module, const Cluster& cluster, const Machine& machine);
 
+// Bytes of the widest element that the cluster computes with, which decides the vectors' lanes.
+size_t widestElement(const ir::Module& module, const Cluster& cluster);
+
 // Whether code may depend on the numbers of what says where a gather begins.
 bool isKnownStart(const ir::Module& module, ir::Value start);
 

@@ -261,7 +261,7 @@ bool streamsOutputs(const Lowering& low, int lanes, int64_t extent, int64_t larg
   return true;
 }
 
-int vectorLanes(const ir::Module& module, const Cluster& cluster, const Machine& machine) {
+size_t widestElement(const ir::Module& module, const Cluster& cluster) {
   constexpr size_t kIndexed = 4;
   size_t widest = 1;
   auto look = [&](ir::Value v) {
@@ -276,7 +276,11 @@ int vectorLanes(const ir::Module& module, const Cluster& cluster, const Machine&
   for (ir::Value v : cluster.inputs) look(v);
   for (ir::OpId id : cluster.ops)
     for (ir::Value v : module.op(id).results) look(v);
-  return machine.vector_bytes / static_cast<int>(widest);
+  return widest;
+}
+
+int vectorLanes(const ir::Module& module, const Cluster& cluster, const Machine& machine) {
+  return machine.vector_bytes / static_cast<int>(widestElement(module, cluster));
 }
 
 int64_t LoopPlan::groupExtent(size_t group) const {

@@ -75,7 +75,7 @@ void storeOutputs(Lowering& low, Emitter& e, std::span<const int64_t> domain, co
 // The input that is `v`.
 size_t inputOf(const Cluster& cluster, ir::Value v);
 
-// Lanes of a vector for the widest element type that the cluster computes with.
+// Lanes of a vector for the widest element.
 int vectorLanes(const ir::Module& module, const Cluster& cluster, const Machine& machine);
 // Multiply-adds (or windows' steps) behind one element of an op's result.
 double stepsPerElement(const ir::Module& module, const ir::Op& op);

@@ -11,6 +11,7 @@ using ir::AttrKey;
 using ir::OpKind;
 
 constexpr int64_t kMaxRowBytes = 256 << 10;  // a row that is read twice should stay in cache
+constexpr int64_t kFew = 4096;  // elements that may be read in any order
 
 // A loop around the innermost one that indexes the value evaluates it anew each time.
 double repeatsOf(const AccessMap& map, const Domain& domain) {
@@ -27,6 +28,7 @@ AccessMap irregular(const ir::Module& m, const ir::Op& op, size_t operand, const
                     double reads_per_element) {
   AccessMap map;
   map.regular = false;
+  map.turned = result.turned;
   double from = static_cast<double>(m.shape(op.result()).elements());
   double to = static_cast<double>(std::max<int64_t>(1, m.shape(op.operand(operand)).elements()));
   map.repeats = std::max(1.0, result.repeats * from * reads_per_element / to);
@@ -56,6 +58,7 @@ AccessMap reduceOperandMap(const ir::Op& op, const Dims& dims, const AccessMap& 
                            const Domain& domain) {
   AccessMap map;
   map.regular = result.regular;
+  map.turned = result.turned;
   size_t kept = 0, next = 0;
   for (size_t d = 0; d < dims.size(); ++d) {
     if (!contains(op.ints(AttrKey::dimensions), d)) {
@@ -73,7 +76,6 @@ AccessMap reduceOperandMap(const ir::Op& op, const Dims& dims, const AccessMap& 
 // lines are the same. Otherwise one of the two would be read or written in steps of whole lines.
 bool sharesLines(const Dims& operand, const ir::Op& reduce, const AccessMap& result,
                  const std::vector<bool>& reduced, const Dims& extents) {
-  constexpr int64_t kFew = 4096;
   if (elementCount(extents) <= kFew) return true;
   size_t last = operand.size(), kept = result.dims.size();
   bool along_reduced = false;
@@ -85,6 +87,22 @@ bool sharesLines(const Dims& operand, const ir::Op& reduce, const AccessMap& res
   size_t line = extents.size() - 1;
   while (line > 0 && extents[line] == 1) --line;
   return along_reduced ? reduced[line] : result.dims[kept] == static_cast<int32_t>(line);
+}
+
+// Whether two reductions' operands, of which these are the orders of the dimensions, have the same
+// elements side by side.
+bool sharesOrder(const SmallVector<int32_t, 6>& a, const SmallVector<int32_t, 6>& b,
+                 const Dims& extents) {
+  constexpr int64_t kRun = 16;
+  if (elementCount(extents) <= kFew) return true;
+  int64_t run = 1;
+  for (size_t i = a.size(), k = b.size(); run < kRun; run *= extents[static_cast<size_t>(a[i])]) {
+    while (i > 0 && a[i - 1] < 0) --i;
+    while (k > 0 && b[k - 1] < 0) --k;
+    if (i == 0 || k == 0) return i == k;
+    if (a[--i] != b[--k]) return false;
+  }
+  return true;
 }
 
 }  // namespace
@@ -108,6 +126,7 @@ AccessMap meet(const AccessMap& a, const AccessMap& b) {
   if (a.regular && b.regular && a.dims == b.dims) return a;
   AccessMap map;
   map.regular = false;
+  map.turned = a.turned || b.turned || (a.regular && b.regular);
   map.repeats = a.repeats + b.repeats;
   return map;
 }
@@ -118,6 +137,7 @@ AccessMap operandMap(const ir::Module& m, const ir::Op& op, size_t operand,
   const Dims& to = m.shape(op.result()).dims;
   AccessMap map;
   map.regular = result.regular;
+  map.turned = result.turned;
   map.repeats = result.repeats;
   if (from.empty()) return {};
   switch (op.kind) {
@@ -190,12 +210,16 @@ bool extendForReduce(const ir::Module& m, const ir::Op& reduce, const AccessMap&
     open.push_back(domain.extents[d]);
     reduced[d] = true;
   }
-  if (domain.hasReduced()) return domain.reduced == reduced && open == extents;
+  auto order = [&] { return reduceOperandMap(reduce, dims, result, domain).dims; };
+  if (domain.hasReduced())
+    return domain.reduced == reduced && open == extents &&
+           sharesOrder(domain.order, order(), domain.extents);
   if (open.empty()) {
     for (int64_t e : extents) {
       domain.extents.push_back(e);
       domain.reduced.push_back(true);
     }
+    domain.order = order();
     return true;
   }
   int64_t row_bytes = elementCount(extents) *
@@ -203,6 +227,7 @@ bool extendForReduce(const ir::Module& m, const ir::Op& reduce, const AccessMap&
   if (!(open == extents) || row_bytes > kMaxRowBytes) return false;
   if (!sharesLines(dims, reduce, result, reduced, domain.extents)) return false;
   domain.reduced = reduced;
+  domain.order = order();
   return true;
 }
 

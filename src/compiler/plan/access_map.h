@@ -9,6 +9,7 @@ namespace tercel::plan {
 struct Domain {
   Dims extents;
   std::vector<bool> reduced;
+  SmallVector<int32_t, 6> order = {};  // that the first reduction's operand has the dimensions in
 
   static Domain of(const Dims& dims) {
     return {dims, std::vector<bool>(dims.size(), false)};
@@ -17,9 +18,10 @@ struct Domain {
 };
 
 // regular: dimension i of the value is indexed by domain dimension dims[i], or is of size 1 where
-// that is -1. repeats: how often each element is evaluated.
+// that is -1. repeats: how often each element is evaluated. turned: in two orders of the dimensions.
 struct AccessMap {
   bool regular = true;
+  bool turned = false;
   SmallVector<int32_t, 6> dims;
   double repeats = 1;
 

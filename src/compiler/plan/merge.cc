@@ -38,7 +38,7 @@ class Merging {
 
  private:
   const Cluster& cluster(size_t u) const { return units_[u].cluster; }
-  const Shape& shape(size_t u) const { return m_.shape(cluster(u).outputs[0]); }
+  const Dims& dims(size_t u) const { return m_.shape(cluster(u).outputs[0]).dims; }
 
   void note(size_t u) {
     for (Value v : readsOf(m_, units_[u])) readers_[v.index].push_back(u);
@@ -49,7 +49,7 @@ class Merging {
   bool isMergeable(size_t u) const {
     if (!units_[u].is_cluster || cluster(u).nest != kernel::Nest::loop) return false;
     for (Value v : cluster(u).outputs)
-      if (m_.shape(v) != shape(u)) return false;
+      if (m_.shape(v).dims != dims(u)) return false;
     for (ir::OpId id : cluster(u).ops) {
       OpKind kind = m_.op(id).kind;
       if (!ir::isElementwise(kind) && kind != OpKind::constant_ && kind != OpKind::iota_ &&
@@ -78,7 +78,7 @@ class Merging {
         found.push_back(other);
     };
     for (Value v : cluster(u).inputs) {
-      if (m_.shape(v) != shape(u)) continue;
+      if (m_.shape(v).dims != dims(u)) continue;
       if (auto made = maker_.find(v.index); made != maker_.end()) add(made->second);
       const std::vector<size_t>& readers = readers_[v.index];
       size_t recent = readers.size() - std::min(readers.size(), kMaxNeighbours);
@@ -89,13 +89,14 @@ class Merging {
   }
 
   bool fits(size_t a, size_t b) const {
-    if (shape(a) != shape(b)) return false;
+    if (dims(a) != dims(b)) return false;
+    if (kernel::widestElement(m_, cluster(a)) != kernel::widestElement(m_, cluster(b))) return false;
     double weight = 0;
     for (size_t u : {a, b})
       for (ir::OpId id : cluster(u).ops) weight += opWeight(m_, m_.op(id));
     size_t params = cluster(a).inputs.size() + cluster(b).inputs.size() +
                     cluster(a).outputs.size() + cluster(b).outputs.size();
-    return weight <= maxLoopWeight(shape(a).dims) && params <= kMaxParams;
+    return weight <= maxLoopWeight(dims(a)) && params <= kMaxParams;
   }
 
   // Whether all that `u` reads is made up to `earlier`.
