@@ -106,6 +106,36 @@ def test_special_values(agree):
                      jnp.maximum(a, 0), jnp.sign(a), jnp.signbit(a)), x)
 
 
+def spread(rng, shape):
+    """Of all exponents, with zeros and infinities."""
+    x = np.ldexp(rng.normal(size=shape), rng.integers(-150, 128, shape)).astype(np.float32)
+    x[rng.random(shape) < 0.05] = 0
+    x[rng.random(shape) < 0.02] = -np.inf
+    return x
+
+
+@pytest.mark.filterwarnings("ignore::RuntimeWarning")
+def test_quotients_of_any_size(tercel, rng):
+    x, y = spread(rng, (33, 500)), spread(rng, (33, 500))
+    divide = jax.jit(lambda x, y: x / y)
+    for d in (y, y[:, :1], y[:1], np.float32(3e30), np.float32(-0.7)):
+        np.testing.assert_array_equal(np.asarray(divide(x, d)), x / d)
+
+
+@pytest.mark.filterwarnings("ignore::RuntimeWarning")
+def test_exponentials_times_any_number(tercel, rng):
+    x, y = -rng.uniform(0, 110, (33, 500)).astype(np.float32), spread(rng, (33, 500))
+    z = np.where(rng.random(x.shape) < 0.5, 1e-39, rng.normal(size=x.shape)).astype(np.float32)
+    e = np.asarray(jax.jit(jnp.exp)(x))
+    for f in (y, y[:, :1], np.float32(0.4)):
+        np.testing.assert_array_equal(np.asarray(jax.jit(lambda x: jnp.exp(x) * f)(x)), e * f)
+        np.testing.assert_array_equal(np.asarray(jax.jit(lambda x: f * (jnp.exp(x) / 7))(x)),
+                                      f * (e / np.float32(7)))
+    small = np.minimum(np.abs(y), 1)
+    sums = jax.jit(lambda x: jnp.exp(x) * small + z)(x)
+    np.testing.assert_allclose(np.asarray(sums), e.astype(np.float64) * small + z, 1e-6, 2e-45)
+
+
 def test_subnormals_are_kept(tercel):
     """JAX's CPU backend flushes them to zero, so that NumPy is the judge."""
     x = np.array([1e-45, -1e-45, 1e-40], np.float32)

@@ -2,6 +2,7 @@
 
 #include <array>
 
+#include "compiler/kernel/elem_tiny.h"
 #include "core/status.h"
 
 namespace tercel::kernel {
@@ -40,6 +41,11 @@ bool isWhole(Builder& b, V x) {
   return def && (def->op == Opcode::sitofp || def->op == Opcode::uitofp);
 }
 
+V quotientOf(Builder& b, V x, V y) {
+  const bool has_range = b.type(x).scalar == Scalar::f64;
+  return has_range ? b.binary(Opcode::fdiv, x, y) : inDoubles(b, Opcode::fdiv, x, y);
+}
+
 // By 1 / y, which loops over x work out once. The quotient is first right to one ulp; what is left
 // of the dividend, which is exact, then rounds it as division would (Markstein).
 V divideByReciprocal(Builder& b, V x, V y) {
@@ -65,7 +71,7 @@ V divideByReciprocal(Builder& b, V x, V y) {
   const Type types[] = {type, type, type};
   const FunctionId divide =
       b.function(cat("divide.", toString(type)), types,
-                 [&](std::span<const V> v) { return b.binary(Opcode::fdiv, v[1], v[2]); });
+                 [&](std::span<const V> v) { return quotientOf(b, v[1], v[2]); });
   return b.rarely(unsafe, divide,
                   std::array{b.select(some, quotient, b.fmul(dividend, high)), x,
                              b.widen(y, type.lanes)});
@@ -83,7 +89,8 @@ bool suitsReciprocal(const Builder& b, V x, V y) {
 }  // namespace
 
 V divideFloats(Builder& b, V x, V y) {
-  return suitsReciprocal(b, x, y) ? divideByReciprocal(b, x, y) : b.binary(Opcode::fdiv, x, y);
+  if (suitsReciprocal(b, x, y)) return divideByReciprocal(b, x, y);
+  return looksForTiny(b, x) ? divideLooking(b, x, y) : b.binary(Opcode::fdiv, x, y);
 }
 
 }  // namespace tercel::kernel

@@ -1,5 +1,6 @@
 #include "compiler/kernel/emitter.h"
 
+#include "compiler/kernel/elem_tiny.h"
 #include "core/status.h"
 
 namespace tercel::kernel {
@@ -204,9 +205,33 @@ Elem Emitter::elementwise(const ir::Op& op, const Indices& indices) {
     args.push_back(at(operand, m_.shape(operand).rank() == 0 ? Indices{} : indices));
   DType in = m_.shape(op.operand(op.kind == OpKind::select_ ? 1 : 0)).dtype;
   return b_.whereAlive(guard_.lanes, [&] {
+    if (scalesExponential(op, args)) {
+      V sum = op.kind == OpKind::multiply_add_ ? args[2].re : V{};
+      return Elem{multiplyLooking(b_, args[0].re, args[1].re, sum), {}};
+    }
     if (op.kind == OpKind::bitcast_convert_) return emitElementwise(b_, op, in, out.dtype, args);
     return emitElementwise(b_, op, heldIn(in), heldIn(out.dtype), args);
   });
+}
+
+// Exponentials of numbers that lie wide apart are often tiny.
+bool Emitter::isExponential(ir::Value v) const {
+  const ir::Op* def = m_.def(v);
+  if (!def) return false;
+  return def->kind == OpKind::exponential_ ||
+         (def->kind == OpKind::divide_ && isExponential(def->operand(0)));
+}
+
+// Such a factor becomes the first argument.
+bool Emitter::scalesExponential(const ir::Op& op, std::span<Elem> args) const {
+  const bool multiplies = op.kind == OpKind::multiply_ || op.kind == OpKind::multiply_add_;
+  if (!multiplies || m_.shape(op.result()).dtype != DType::f32) return false;
+  for (size_t side = 0; side < 2; ++side) {
+    if (!isExponential(op.operand(side)) || !looksForTiny(b_, args[side].re)) continue;
+    std::swap(args[0], args[side]);
+    return true;
+  }
+  return false;
 }
 
 // Inside a region f16 and bf16 are computed as f32.

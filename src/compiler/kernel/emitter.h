@@ -157,6 +157,8 @@ class Emitter {
   Scope& scopeOf(const Elem& elem, const Indices& indices);
   Elem compute(ir::Value v, const Indices& indices);
   Elem elementwise(const ir::Op& op, const Indices& indices);
+  bool isExponential(ir::Value v) const;
+  bool scalesExponential(const ir::Op& op, std::span<Elem> args) const;
   Elem constantAt(const ir::Op& op, const Indices& indices);
   Elem bitcastAt(const ir::Op& op, const Indices& indices);
   Elem padAt(const ir::Op& op, const Indices& indices);
