@@ -173,6 +173,7 @@ class Algebra : public Rewriter {
       case OpKind::slice_:
         return isReadOnlyHere(op.operand(0)) ? computeAfterSlice(*this, op) : Value{};
       case OpKind::reduce_:
+        if (Value sums = sumOfReadOnce(op); sums.valid()) return sums;
         return reduceBroadcast(op);
       default:
         return {};
@@ -204,6 +205,10 @@ class Algebra : public Rewriter {
     OpId made_by = module().value(v).def;
     bool here = made_by.index < home_.size() && home_[made_by.index] == regions_.back();
     return here && otherUses(v) == 0;
+  }
+
+  Value sumOfReadOnce(const Op& op) {
+    return isReadOnlyHere(op.operand(0)) ? sumOfProducts(*this, op) : Value{};
   }
 
   // A reduction over dimensions that a broadcast added: once, and then as often as they are long.

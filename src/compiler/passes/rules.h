@@ -23,6 +23,8 @@ ir::Value canonicalFew(Rewriter& rw, const ir::Op& op);
 ir::Value canonicalWindow(Rewriter& rw, const ir::Op& op);
 // canonicalise_product.cc: dot_general and convolution
 ir::Value canonicalProduct(Rewriter& rw, const ir::Op& op);
+// sum_of_products.cc, for a reduce that is the only reader of what it adds up
+ir::Value sumOfProducts(Rewriter& rw, const ir::Op& reduce);
 // arg_reduce.cc, for selections in the body of a reduce: the place of the first of several NaN,
 // which the body itself finds only where it is given the elements in order.
 ir::Value firstOfNaNs(Rewriter& rw, const ir::Op& op);
