@@ -9,9 +9,14 @@
 
 namespace tercel::program {
 
-// The step's slots of the two arrays, of which the kernel reads nothing but to multiply an element
-// of one by an element of the other.
-using ProductSlots = std::array<uint32_t, 2>;
+struct ProductSlots {
+  // The step's slots of the two arrays, of which the kernel reads nothing but to multiply an element
+  // of one by an element of the other.
+  std::array<uint32_t, 2> operands;
+  // That of the sums of those products, where the kernel does nothing else.
+  std::optional<uint32_t> sums;
+  friend bool operator==(const ProductSlots&, const ProductSlots&) = default;
+};
 
 bool writesAny(const Step& step, const ProductSlots& slots);
 std::string textOf(const ProductSlots& slots);

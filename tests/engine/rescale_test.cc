@@ -15,9 +15,9 @@ namespace tercel::engine {
 namespace {
 
 bool rescale(const std::vector<float>& a, const std::vector<float>& b, kernels::Rescaled& copies,
-             const kernels::Parallel& parallel = {}) {
+             const kernels::Parallel& parallel = {}, bool sums = false) {
   return kernels::rescale(a.data(), static_cast<int64_t>(a.size()), b.data(),
-                          static_cast<int64_t>(b.size()), copies, parallel);
+                          static_cast<int64_t>(b.size()), sums, copies, parallel);
 }
 
 bool canRescale(const std::vector<float>& a, const std::vector<float>& b) {
@@ -62,6 +62,27 @@ TEST(Rescale, OnlyWhereItHelpsAndLosesNothing) {
   EXPECT_FALSE(canRescale(many, {1, 2}));
 }
 
+TEST(Rescale, BothWhereSumsAllowIt) {
+  constexpr float kTiny = 1e-40f, kInf = std::numeric_limits<float>::infinity();
+  auto canBoth = [](const std::vector<float>& a, const std::vector<float>& b) {
+    kernels::Rescaled copies;
+    if (!rescale(a, b, copies, {}, true) || copies.sums == 1) return false;
+    for (size_t i = 0; i < a.size(); ++i)
+      EXPECT_EQ(double{copies.a.get()[i]} * copies.b.get()[i] * copies.sums, double{a[i]} * b[i]);
+    return true;
+  };
+  EXPECT_TRUE(canBoth({kTiny, 1}, {1, kTiny}));
+  EXPECT_TRUE(canBoth({1e-20f, -3e-20f}, {1e-20f, 2e-20f}));
+  EXPECT_FALSE(canBoth({kTiny, 1}, {1, 2}));  // one is enough
+  EXPECT_FALSE(canBoth({1e-3f, 1}, {1, 2}));
+  EXPECT_FALSE(canBoth({kTiny, 0x1p40f}, {0x1p40f, kTiny}));
+  EXPECT_FALSE(canBoth({kTiny, kInf}, {1, kTiny}));
+  EXPECT_FALSE(canBoth({kTiny, 1}, {NAN, kTiny}));
+  std::vector<float> sums{0x1p40f, -0x1.8p-100f, 3, kInf};
+  kernels::scaleSums(sums.data(), 4, 0x1p-48, {});
+  EXPECT_EQ(sums, (std::vector<float>{0x1p-8f, -0x1.8p-148f, 3 * 0x1p-48f, kInf}));
+}
+
 TEST(Rescale, LooksAgainEverMoreSeldom) {
   SubnormalHistory history;
   int looks = 0;
@@ -98,13 +119,15 @@ TEST(Rescale, WatchesThisThread) {
 
 TEST(ProductSlots, Text) {
   program::Step step{.slots = {4, 5, 6}, .values = {2}};
-  const program::ProductSlots slots{1, 0};
-  step.text = program::textOf(slots);
-  auto read = program::productSlots(step);
-  ASSERT_TRUE(read.ok() && read->has_value());
-  EXPECT_EQ(**read, slots);
+  using Slots = program::ProductSlots;
+  for (const Slots& slots : {Slots{{1, 0}, {}}, Slots{{1, 0}, 2}}) {
+    step.text = program::textOf(slots);
+    auto read = program::productSlots(step);
+    ASSERT_TRUE(read.ok() && read->has_value());
+    EXPECT_EQ(**read, slots);
+  }
   step.text.clear();
-  read = program::productSlots(step);
+  auto read = program::productSlots(step);
   EXPECT_TRUE(read.ok() && !read->has_value());
   for (const char* wrong : {"product", "product 0", "product 0 0", "product 0 2", "product 0 3",
                             "product 0 1 ", "product 0 1 1", "product -1 0", "product 0  1",

@@ -16,6 +16,23 @@ bool movesElements(const Op& op) {
   return isFreeMovement(op.kind) && !op.operands.empty();
 }
 
+// Whether the products of one operand's elements are one each: their kernels look after themselves.
+bool hasVector(const ir::Module& m, const Op& dot) {
+  const Shape &lhs = m.shape(dot.operand(0)), &rhs = m.shape(dot.operand(1));
+  int64_t products = m.shape(dot.result()).elements();
+  for (int64_t d : dot.ints(ir::AttrKey::lhs_contracting_dimensions))
+    products *= lhs.dims[static_cast<size_t>(d)];
+  return products == std::max(lhs.elements(), rhs.elements());
+}
+
+// Whether the one output is the product's, in new memory, by whatever dimensions.
+bool givesSums(const ir::Module& m, const kernel::Cluster& cluster, const Op& product) {
+  if (cluster.outputs.size() != 1 || cluster.alias[0] >= 0) return false;
+  Value v = cluster.outputs[0];
+  for (const Op* op = m.def(v); op && op->kind == OpKind::reshape_; op = m.def(v)) v = op->operand(0);
+  return v == product.result() && m.shape(v).dtype == DType::f32;
+}
+
 class Finder {
  public:
   Finder(const ir::Module& module, const kernel::Cluster& cluster, uint32_t first_slice)
@@ -27,7 +44,7 @@ class Finder {
       Value v = product.operand(side);
       auto input = m_.shape(v).dtype == DType::f32 ? paramBehind(v) : std::nullopt;
       if (!input) return {};
-      found[side] = *input;
+      found.operands[side] = *input;
     }
     return found;
   }
@@ -73,13 +90,15 @@ class Finder {
 std::optional<program::ProductSlots> productParams(const ir::Module& module,
                                                    const kernel::Cluster& cluster,
                                                    uint32_t first_slice) {
-  const bool is_sum = cluster.nest == kernel::Nest::rows;  // of products, where it has no dot
-  if (!is_sum && cluster.nest != kernel::Nest::contract) return {};
+  if (cluster.nest != kernel::Nest::contract) return {};
   for (ir::OpId id : cluster.ops) {
     const Op& op = module.op(id);
-    const bool multiplies = op.kind == OpKind::multiply_ || op.kind == OpKind::multiply_add_;
-    if (is_sum ? !multiplies : op.kind != OpKind::dot_general_) continue;
-    if (auto found = Finder(module, cluster, first_slice).paramsOf(op)) return found;
+    if (op.kind != OpKind::dot_general_ || hasVector(module, op)) continue;
+    auto found = Finder(module, cluster, first_slice).paramsOf(op);
+    if (!found) continue;
+    if (givesSums(module, cluster, op))
+      found->sums = static_cast<uint32_t>(cluster.inputs.size());
+    return found;
   }
   return {};
 }

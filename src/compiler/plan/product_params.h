@@ -7,8 +7,9 @@
 
 namespace tercel::plan {
 
-// Those of a dot_general, or of a multiply beside a reduce; both f32. Ops that only move elements may
-// stand between. `first_slice` is the first param that is one of cluster.slices.
+// Those of a dot_general of two matrices; both f32. Ops that only move elements may
+// stand between. `sums` is the param of the output, the first after the inputs, where that is all
+// there is. `first_slice` is the first param that is one of cluster.slices.
 std::optional<program::ProductSlots> productParams(const ir::Module& module,
                                                    const kernel::Cluster& cluster,
                                                    uint32_t first_slice);

@@ -20,6 +20,7 @@ struct Parts {
   decltype(&linalg::isPreferred) prefers_linalg = nullptr;  // null where there is no LAPACK
   decltype(&debugPrint) debug_print = nullptr;
   decltype(&kernels::rescale) rescale = nullptr;  // null where products may be slow, not allocate
+  decltype(&kernels::scaleSums) scale_sums = nullptr;  // where rescale is
 };
 
 const Parts& parts();

@@ -6,7 +6,8 @@ const Parts& parts() {
   static constexpr Parts kAll = {kernels::makeFft<float>, kernels::makeFft<double>,
                                  kernels::sort,           kernels::keySort,
                                  linalg::find,            linalg::isPreferred,
-                                 debugPrint,              kernels::rescale};
+                                 debugPrint,              kernels::rescale,
+                                 kernels::scaleSums};
   return kAll;
 }
 

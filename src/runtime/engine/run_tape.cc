@@ -71,30 +71,52 @@ class FirstError {
 class ProductParams {
  public:
   ProductParams(const ProductSite& site, void* const* params, const kernels::Parallel& parallel)
-      : params_(params) {
-    if (!site.history->expectsSome()) return;
-    const bool helps = rescale(site, parallel);
-    site.history->noteLooked(helps);
-    if (helps) params_ = own_.get();
+      : site_(site), params_(params), parallel_(parallel) {
+    if (site.history->expectsSome()) look();
   }
   void* const* get() const { return params_; }
 
+  // The kernel, with what there was, met some. Whether it is to run again: sums that were subnormal on
+  // the way are to be the same in all calls.
+  bool goesAgain() {
+    site_.history->noteMet();
+    if (!site_.sums || looked_ || !site_.history->expectsSome()) return false;
+    look();
+    return copies_.sums != 1;
+  }
+  void finishSums() const {
+    if (copies_.sums == 1) return;
+    parts().scale_sums(static_cast<float*>(params_[*site_.sums]), site_.sums_count, copies_.sums,
+                       parallel_);
+  }
+
  private:
-  bool rescale(const ProductSite& site, const kernels::Parallel& parallel) {
-    const auto [a, b] = site.operands;
+  void look() {
+    looked_ = true;
+    const bool helps = rescale();
+    site_.history->noteLooked(helps);
+    if (helps) params_ = own_.get();
+  }
+
+  bool rescale() {
+    const auto [a, b] = site_.operands;
     auto array = [&](uint32_t k) { return static_cast<const float*>(params_[k]); };
-    if (!own_.tryTake(site.params)) return false;
-    std::copy_n(params_, site.params, own_.get());
-    if (!parts().rescale(array(a), site.counts[0], array(b), site.counts[1], copies_, parallel))
+    if (!own_.tryTake(site_.params)) return false;
+    std::copy_n(params_, site_.params, own_.get());
+    if (!parts().rescale(array(a), site_.counts[0], array(b), site_.counts[1],
+                         site_.sums.has_value(), copies_, parallel_))
       return false;
     own_.get()[a] = copies_.a.get();
     own_.get()[b] = copies_.b.get();
     return true;
   }
 
+  const ProductSite& site_;
   void* const* params_;
+  const kernels::Parallel& parallel_;
   kernels::KeptMemory<void*> own_;
   kernels::Rescaled copies_;
+  bool looked_ = false;
 };
 
 void copyBytes(const Invocation& invocation, const void* from, void* to, int64_t bytes) {
@@ -253,16 +275,20 @@ Status LoadedProgram::runParallel(const Op& op, const Invocation& invocation,
 Status LoadedProgram::runProduct(const Op& op, const Invocation& invocation,
                                  void* const* params) const {
   const ProductSite& site = tape_.products[op.target];
-  const ProductParams own(site, params, invocation.parallel);
+  ProductParams own(site, params, invocation.parallel);
   std::atomic<bool> met{false};
-  Status status = runInGroups(op, invocation, program_->kernels[site.kernel].scratch_bytes,
-                              [&](int64_t begin, int64_t end, void* scratch) {
-                                SubnormalWatch watch;
-                                op.fn(own.get(), begin, end, scratch);
-                                if (watch.metAny()) met.store(true, std::memory_order_relaxed);
-                              });
-  if (met.load(std::memory_order_relaxed)) site.history->noteMet();
-  return status;
+  auto run = [&] {
+    return runInGroups(op, invocation, program_->kernels[site.kernel].scratch_bytes,
+                       [&](int64_t begin, int64_t end, void* scratch) {
+                         SubnormalWatch watch;
+                         op.fn(own.get(), begin, end, scratch);
+                         if (watch.metAny()) met.store(true, std::memory_order_relaxed);
+                       });
+  };
+  TERCEL_TRY(run());
+  if (met.load(std::memory_order_relaxed) && own.goesAgain()) TERCEL_TRY(run());
+  own.finishSums();
+  return {};
 }
 
 Status LoadedProgram::runSideBySide(const Op* op, const Invocation& invocation,

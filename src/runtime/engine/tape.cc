@@ -123,9 +123,14 @@ class TapeMaker {
 
   uint32_t product(const Step& step) {
     ProductSite site{.kernel = step.target, .params = static_cast<uint32_t>(step.slots.size())};
-    site.operands = **productSlots(step);
-    for (size_t k = 0; k < site.operands.size(); ++k)
-      site.counts[k] = program_.slots[step.slots[site.operands[k]]].bytes / int64_t{sizeof(float)};
+    const program::ProductSlots slots = **productSlots(step);
+    auto count = [&](uint32_t k) {
+      return program_.slots[step.slots[k]].bytes / int64_t{sizeof(float)};
+    };
+    site.operands = slots.operands;
+    for (size_t k = 0; k < site.operands.size(); ++k) site.counts[k] = count(site.operands[k]);
+    site.sums = slots.sums;
+    if (site.sums) site.sums_count = count(*site.sums);
     site.history = std::make_unique<SubnormalHistory>();
     tape_.products.push_back(std::move(site));
     return static_cast<uint32_t>(tape_.products.size() - 1);

@@ -81,6 +81,8 @@ struct ProductSite {
   uint32_t kernel = 0, params = 0;
   std::array<uint32_t, 2> operands;  // of the params
   std::array<int64_t, 2> counts;     // of their elements
+  std::optional<uint32_t> sums;      // the param of nothing but sums of products
+  int64_t sums_count = 0;
   std::unique_ptr<SubnormalHistory> history;
 };
 

@@ -11,6 +11,7 @@ namespace {
 
 constexpr uint32_t kNormal = 0x00800000;  // the bits of the smallest normal number
 constexpr float kPower = 0x1p24f;         // makes every subnormal number normal
+constexpr double kUp = kPower;
 constexpr int64_t kGrain = 1 << 15;       // elements, some microseconds
 
 // Of the bits of the absolute values.
@@ -97,21 +98,39 @@ void scale(const float* from, float* to, int64_t count, double factor, const Par
   });
 }
 
+double productOf(const Magnitudes& a, const Magnitudes& b) {
+  return static_cast<double>(std::bit_cast<float>(a.most)) *
+         static_cast<double>(std::bit_cast<float>(b.most));
+}
+
+// Whether sums of products stay in range where both factors are multiplied. NaN compares so, too.
+bool canBothGrow(const Magnitudes& a, const Magnitudes& b, int64_t terms) {
+  return productOf(a, b) * static_cast<double>(terms) < 0x1p126 / (kUp * kUp);
+}
+
 }  // namespace
 
-bool rescale(const float* a, int64_t a_count, const float* b, int64_t b_count, Rescaled& copies,
-             const Parallel& parallel) {
+bool rescale(const float* a, int64_t a_count, const float* b, int64_t b_count, bool sums,
+             Rescaled& copies, const Parallel& parallel) {
   constexpr int64_t kFew = 256;  // one in so many costs no more than the copies do
   const Magnitudes in_a = magnitudesOf(a, a_count, parallel);
   const Magnitudes in_b = magnitudesOf(b, b_count, parallel);
-  const bool a_grows = in_a.subnormal * kFew >= a_count && in_a.canGrow() && in_b.canShrink();
-  const bool b_grows = in_b.subnormal * kFew >= b_count && in_b.canGrow() && in_a.canShrink();
-  if (!a_grows && !b_grows) return false;
+  const bool a_has = in_a.subnormal * kFew >= a_count, b_has = in_b.subnormal * kFew >= b_count;
+  const bool a_grows = a_has && in_a.canGrow() && in_b.canShrink();
+  const bool b_grows = b_has && in_b.canGrow() && in_a.canShrink();
+  const bool any = a_has || b_has || productOf(in_a, in_b) < 0x1p-100;
+  const bool both = sums && !a_grows && !b_grows && any &&
+                    canBothGrow(in_a, in_b, std::min(a_count, b_count));
+  if (!a_grows && !b_grows && !both) return false;
   if (!copies.a.tryTake(a_count) || !copies.b.tryTake(b_count)) return false;
-  constexpr double kUp = kPower, kDown = 1 / kUp;
-  scale(a, copies.a.get(), a_count, a_grows ? kUp : kDown, parallel);
-  scale(b, copies.b.get(), b_count, a_grows ? kDown : kUp, parallel);
+  scale(a, copies.a.get(), a_count, a_grows || both ? kUp : 1 / kUp, parallel);
+  scale(b, copies.b.get(), b_count, a_grows ? 1 / kUp : kUp, parallel);
+  if (both) copies.sums = 1 / (kUp * kUp);
   return true;
+}
+
+void scaleSums(float* x, int64_t count, double factor, const Parallel& parallel) {
+  scale(x, x, count, factor, parallel);
 }
 
 }  // namespace tercel::kernels
