@@ -46,6 +46,7 @@ constexpr std::string_view kEverything = R"(kernel @"odd name"(%0, %1) {params =
     tile_dot_bf16 [0, 4, 7]
     tile_store #2[%16] [0, 80] : f32x16
     tiles_end
+    subnormals_forget
     %24 = lane_ids : i64x16
     %25 = gather #0[%24], %22 : f32x16
     scatter #2[%24], %25, %12 : f32x16

@@ -63,6 +63,11 @@ TEST(Verifier, Conversions) {
   EXPECT_EQ(problemOf("%2 = bitcast %h : i32x8"), "no conversion from f16 to i32");
 }
 
+TEST(Verifier, Subnormals) {
+  EXPECT_EQ(problemOf("subnormals_forget %2 = subnormals_met : i32"), "");
+  EXPECT_EQ(problemOf("%2 = subnormals_met : i64"), "the result is one i32");
+}
+
 TEST(Verifier, Tiles) {
   EXPECT_EQ(problemOf("tiles_begin tile_zero [7] tile_dot_bf16 [0, 1, 7] tiles_end"), "");
   EXPECT_EQ(problemOf("tile_load #0[%0] [3, 16] : f32x16 tile_store #1[%0] [3, 16] : f32x16"), "");

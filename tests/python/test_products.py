@@ -196,18 +196,70 @@ def test_sums_over_several_dimensions(agree, rng, equation, sizes):
 
 
 @pytest.mark.parametrize("equation", ["mk,kn->mn", "km,kn->mn", "mk,nk->mn", "bmk,bkn->bmn"])
-@pytest.mark.parametrize("side", [0, 1])
-def test_subnormal_operands(tercel, rng, equation, side):
+@pytest.mark.parametrize("sides", [[0], [1], [0, 1]])
+def test_subnormal_operands(tercel, rng, equation, sides):
     sizes = dict(b=2, m=130, k=90, n=70)
     x = [abs(v) for v in operands(rng, equation, **sizes)]  # nothing cancels out
-    x[side] *= np.exp(rng.uniform(-103, 0, x[side].shape)).astype(np.float32)
-    x[1 - side][np.abs(x[1 - side]) < 1e-3] = 0
+    for side, v in enumerate(x):
+        if side in sides:
+            v *= np.exp(rng.uniform(-103, 0, v.shape)).astype(np.float32)
+        else:
+            v[v < 1e-3] = 0
     wanted = np.einsum(equation, *[v.astype(np.float64) for v in x])
     f = jax.jit(lambda a, b: jnp.einsum(equation, a, b))
     calls = [np.asarray(f(*jax.device_put(x, tercel))) for _ in range(4)]
     np.testing.assert_allclose(calls[0], wanted, rtol=1e-4, atol=90e-45)
     for later in calls[1:]:
         np.testing.assert_array_equal(later.view(np.uint32), calls[0].view(np.uint32))
+
+
+@pytest.mark.parametrize("exponent", [-20, -22])
+def test_products_that_are_subnormal(tercel, rng, exponent):
+    x = [(rng.uniform(0.5, 2, s) * 10.0**exponent).astype(np.float32) for s in ((90, 70), (70, 80))]
+    f = jax.jit(jnp.matmul)
+    calls = [np.asarray(f(*jax.device_put(x, tercel))) for _ in range(4)]
+    np.testing.assert_allclose(calls[0], x[0].astype(np.float64) @ x[1], rtol=1e-4, atol=1.5e-45)
+    for later in calls[1:]:
+        np.testing.assert_array_equal(later, calls[0])
+
+
+@pytest.mark.parametrize("tiny", [False, True])
+@pytest.mark.parametrize("form", ["ij,j->i", "ij,i->j", "bij,bj->bi", "i,i->"])
+def test_subnormal_operands_of_sums(tercel, rng, form, tiny):
+    """As sums of products, bit for bit as without microcode; as products with a vector."""
+    sizes = dict(b=3, i=130, j=257)
+    x, y = (np.exp(rng.uniform(-103, 0, [sizes[c] for c in term])).astype(np.float32)
+            for term in form.split("->")[0].split(","))
+    y = y if tiny else np.sqrt(np.sqrt(y))
+    wanted = np.einsum(form, x.astype(np.float64), y.astype(np.float64))
+    spread = {"ij,j->i": (slice(None), 1), "ij,i->j": ((slice(None), None), 0),
+              "bij,bj->bi": ((slice(None), None), 2), "i,i->": (slice(None), 0)}
+    index, axis = spread[form]
+    for f in (lambda x, y: (x * y[index]).sum(axis), lambda x, y: jnp.einsum(form, x, y)):
+        call = jax.jit(f)
+        first, second = (np.asarray(call(*jax.device_put((x, y), tercel))) for _ in range(2))
+        np.testing.assert_allclose(first, wanted, rtol=1e-4, atol=90e-45)
+        np.testing.assert_array_equal(first, second)
+
+
+@pytest.mark.parametrize("equation", ["mk,kn->mn", "bmk,bkn->bmn", "kb,knb->nb", "km,nk->nm"])
+def test_sums_of_products_of_all_pairs(agree, rng, equation):
+    """Written out: products of matrices all the same."""
+    x, y = operands(rng, equation, b=3, m=17, k=33, n=20)
+    terms, result = equation.split("->")
+    left, right = terms.split(",")
+    letters = "".join(sorted(set(left + right)))
+
+    def spread(v, term):
+        order = sorted(range(len(term)), key=lambda i: term[i])
+        v = v.transpose(order)
+        return jnp.expand_dims(v, [i for i, c in enumerate(letters) if c not in term])
+
+    def f(x, y):
+        sums = (spread(x, left) * spread(y, right)).sum(letters.index("k"))
+        kept = letters.replace("k", "")
+        return sums.transpose([kept.index(c) for c in result])
+    agree(f, x, y)
 
 
 def test_subnormal_operands_that_others_read(tercel, rng):

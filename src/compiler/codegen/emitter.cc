@@ -136,7 +136,7 @@ void Emitter::emitBlock(BlockId id) {
 void Emitter::hoist(const kernel::Block& block) {
   for (kernel::InstId id : block.insts) {
     const Inst& inst = kernel_.insts[id];
-    if (inst.results.empty() || instClass(inst.op) == InstClass::control) continue;
+    if (inst.results.empty() || instClass(inst.op) >= InstClass::state) continue;
     bool loads = instClass(inst.op) == InstClass::memory;
     if (loads && !invariant_[static_cast<size_t>(inst.imm)]) continue;
     bool known = true;
@@ -169,7 +169,7 @@ void Emitter::emitInst(const Inst& inst) {
   switch (kernel::instClass(inst.op)) {
     case InstClass::pure: value(inst.results[0]) = emitPure(inst); return;
     case InstClass::memory: emitMemory(inst); return;
-    case InstClass::tiles: emitTiles(inst); return;
+    case InstClass::state: emitState(inst); return;
     case InstClass::control: break;
   }
   if (inst.op == Opcode::for_) return emitFor(inst);

@@ -89,6 +89,9 @@ class Emitter {
   // memory.cc
   void emitMemory(const Inst& inst);
   void emitTiles(const Inst& inst);
+  // flags.cc
+  void emitState(const Inst& inst);
+  Value* flags(Value* place);
   llvm::Constant* tileShapes();
   Value* address(const Inst& inst, Value* index);
   Value* emitLoad(const Inst& inst);

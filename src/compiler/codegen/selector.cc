@@ -103,7 +103,7 @@ void Selector::emitBlock(BlockId id) {
 void Selector::hoist(const kernel::Block& block) {
   for (kernel::InstId id : block.insts) {
     const Inst& inst = kernel_.insts[id];
-    if (inst.results.empty() || instClass(inst.op) == InstClass::control) continue;
+    if (inst.results.empty() || instClass(inst.op) >= InstClass::state) continue;
     if (values_[inst.results[0].index].isValid()) continue;
     bool loads = instClass(inst.op) == InstClass::memory;
     if (loads && !invariant_[static_cast<size_t>(inst.imm)]) continue;
@@ -118,7 +118,7 @@ void Selector::emit(const Inst& inst) {
     case InstClass::pure:
       if (inst.op != Opcode::constant) values_[inst.results[0].index] = pure(inst);
       return;
-    case InstClass::tiles: return refuse();
+    case InstClass::state: return state(inst);
     case InstClass::control: break;
   }
   if (inst.op == Opcode::for_) return emitFor(inst);

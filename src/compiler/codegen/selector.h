@@ -114,6 +114,10 @@ class Selector {
   Reg signOp(const Inst& inst);
   Reg rounded(const Inst& inst);
 
+  // selector_flags.cc
+  void state(const Inst& inst);
+  Reg flags(int place);
+
   // selector_compare.cc
   Reg compare(const Inst& inst);
   Reg compareMasks(const Inst& inst);

@@ -88,6 +88,10 @@ class Builder {
   void scatter(BufferId buffer, V indices, V value, V mask);
   void prefetch(BufferId buffer, V index, int64_t offset = 0);
 
+  // Whether arithmetic met subnormal numbers, of which microcode makes more, since it forgot them.
+  V metSubnormals();
+  void forgetSubnormals();  // if it met any
+
   // The machine's tiles.
   void tiles(Opcode op, std::initializer_list<int16_t> numbers = {});
   void tileLoad(int16_t tile, BufferId buffer, V index, int64_t pitch, int64_t offset = 0);

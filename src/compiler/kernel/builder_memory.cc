@@ -102,6 +102,15 @@ void Builder::prefetch(BufferId buffer, V index, int64_t offset) {
   emit({.op = Opcode::prefetch, .operands = {index}, .imm = buffer, .offset = offset}, current_);
 }
 
+V Builder::metSubnormals() {
+  V met = emit({.op = Opcode::subnormals_met, .type = {Scalar::i32, 1}}, current_);
+  return compare(Opcode::icmp, Predicate::ne, met, integer(type(met), 0));
+}
+
+void Builder::forgetSubnormals() {
+  ifThen(metSubnormals(), [&] { emit({.op = Opcode::subnormals_forget}, current_); });
+}
+
 void Builder::tiles(Opcode op, std::initializer_list<int16_t> numbers) {
   emit({.op = op, .list = numbers}, current_);
 }

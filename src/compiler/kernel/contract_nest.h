@@ -136,6 +136,8 @@ class ContractNest {
   // contract_tile.cc
   using Sums = Builder::Values;
   void emitTile(const Tile& tile, Part part);
+  bool looksForSubnormals() const;
+  Sums bySubnormals(const std::function<Sums()>& sums);
   Sums sumsOf(const Tile& tile);
   V multiplyAdd(Emitter& e, V a, V b, V sum);
   Sums overK(Emitter& e, const Tile& tile, size_t at, Groups groups, Index linear,
@@ -194,6 +196,7 @@ class ContractNest {
   int64_t k_ = 1;  // steps
   ContractTiling tiling_;
   Scalar sum_;
+  bool in_doubles_ = false;  // f32 is multiplied in f64
   bool staged_ = false;  // sums go through memory to a loop of the epilogue
   V block_first_, block_last_;  // of the outermost dimension of the sum
   std::vector<ZeroEdge> edges_;

@@ -62,6 +62,26 @@ void ContractNest::emitTile(const Tile& tile, Part part) {
   storeKept(tile);
 }
 
+// Whether products that met subnormal numbers are made in f64. Tiles of many sums, whose code would
+// be long, have operands that are worth scaling (runtime/kernels/rescale.h).
+bool ContractNest::looksForSubnormals() const {
+  constexpr int64_t kMostSums = 8;
+  const int64_t columns = tiling_.along_k ? tiling_.panel() : tiling_.vectors;
+  return m_.shape(op_.result()).dtype == DType::f32 && tiling_.parts == 1 && !tiling_.in_tiles &&
+         tiling_.rows * columns <= kMostSums;
+}
+
+ContractNest::Sums ContractNest::bySubnormals(const std::function<Sums()>& sums) {
+  if (!looksForSubnormals()) return sums();
+  auto inDoubles = [&] {
+    in_doubles_ = true;
+    Sums all = sums();
+    in_doubles_ = false;
+    return all;
+  };
+  return b_.ifElse(b_.metSubnormals(), inDoubles, sums);
+}
+
 ContractNest::Sums ContractNest::sumsOf(const Tile& tile) {
   int64_t columns = tiling_.along_k ? tiling_.panel() : tiling_.vectors;
   int lanes = tiling_.along_k ? sumLanes(low_.machine, byteSize(sum_)) : tiling_.lanes;
@@ -77,6 +97,7 @@ ContractNest::Sums ContractNest::sumsOf(const Tile& tile) {
 
 V ContractNest::multiplyAdd(Emitter& e, V a, V b, V sum) {
   DType out = m_.shape(op_.result()).dtype;
+  e.in_doubles = in_doubles_;
   return e.multiplyAdd({a, {}}, {b, {}}, {sum, {}}, out, out).re;
 }
 
@@ -130,7 +151,10 @@ ContractNest::Sums ContractNest::inChains(std::pair<V, V> range, int64_t count, 
   const auto own = static_cast<int64_t>(sums.size());
   int64_t at_once = 1;
   while (2 * at_once * own <= kChains && 2 * at_once * lanes * kFewestTurns <= count) at_once *= 2;
-  if (at_once == 1) return oneByOne(range, lanes, sums, body);
+  const Body looking = [&](V i, const Sums& each) {
+    return bySubnormals([&] { return body(i, each); });
+  };
+  if (at_once == 1) return oneByOne(range, lanes, sums, looking);
   const auto [first, last] = range;
   V whole = b_.binary(Opcode::and_, b_.isub(last, first), b_.index(-at_once * lanes));
   V middle = b_.iadd(first, whole);
@@ -138,18 +162,20 @@ ContractNest::Sums ContractNest::inChains(std::pair<V, V> range, int64_t count, 
   std::ranges::copy(sums, all.begin());
   all = b_.forLoop(first, middle, at_once * lanes, {all.begin(), all.end()},
                    [&](V i, std::span<const V> now) {
-    Sums next;
-    for (int64_t k = 0; k < at_once; ++k) {
-      const auto part = now.subspan(static_cast<size_t>(k * own), sums.size());
-      const Sums added = body(b_.iadd(i, b_.index(k * lanes)), Sums(part.begin(), part.end()));
-      for (V sum : added) next.push_back(sum);
-    }
-    return next;
+    return bySubnormals([&] {
+      Sums next;
+      for (int64_t k = 0; k < at_once; ++k) {
+        const auto part = now.subspan(static_cast<size_t>(k * own), sums.size());
+        const Sums added = body(b_.iadd(i, b_.index(k * lanes)), Sums(part.begin(), part.end()));
+        for (V sum : added) next.push_back(sum);
+      }
+      return next;
+    });
   });
   for (size_t left = all.size() / 2; left >= sums.size(); left /= 2)
     for (size_t i = 0; i < left; ++i)
       all[i] = b_.binary(isFloat(sum_) ? Opcode::fadd : Opcode::iadd, all[i], all[i + left]);
-  return oneByOne({middle, last}, lanes, Sums(all.begin(), all.begin() + own), body);
+  return oneByOne({middle, last}, lanes, Sums(all.begin(), all.begin() + own), looking);
 }
 
 // A loop of `count` iterations, `lanes` at a time, each of which adds `inside` products. A long sum

@@ -1,5 +1,6 @@
 #include "compiler/kernel/elem_tiny.h"
 
+#include <algorithm>
 #include <array>
 #include <functional>
 
@@ -59,6 +60,11 @@ V inDoubles(Builder& b, Opcode op, V x, V y) {
   SmallVector<int16_t, 16> all;
   for (int i = 0; i < lanes; ++i) all.push_back(static_cast<int16_t>(i));
   return b.shuffle(low, high, all);
+}
+
+V multiplyInDoubles(Builder& b, V x, V y) {
+  const int lanes = std::max(b.type(x).lanes, b.type(y).lanes);
+  return inDoubles(b, Opcode::fmul, b.widen(x, lanes), b.widen(y, lanes));
 }
 
 bool looksForTiny(const Builder& b, V x) {

@@ -8,6 +8,9 @@ namespace tercel::kernel {
 // x op y, an fmul or fdiv of f32 vectors, by way of f64; rounded once all the same.
 V inDoubles(Builder& b, Opcode op, V x, V y);
 
+// x * y so, either of which may be a scalar.
+V multiplyInDoubles(Builder& b, V x, V y);
+
 // Whether it pays to look for such results: of smaller vectors the arithmetic takes less time than
 // that.
 bool looksForTiny(const Builder& b, V x);

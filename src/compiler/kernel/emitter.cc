@@ -205,10 +205,13 @@ Elem Emitter::elementwise(const ir::Op& op, const Indices& indices) {
     args.push_back(at(operand, m_.shape(operand).rank() == 0 ? Indices{} : indices));
   DType in = m_.shape(op.operand(op.kind == OpKind::select_ ? 1 : 0)).dtype;
   return b_.whereAlive(guard_.lanes, [&] {
-    if (scalesExponential(op, args)) {
-      V sum = op.kind == OpKind::multiply_add_ ? args[2].re : V{};
-      return Elem{multiplyLooking(b_, args[0].re, args[1].re, sum), {}};
+    V sum = op.kind == OpKind::multiply_add_ ? args[2].re : V{};
+    if (in_doubles && multipliesFloats(op)) {
+      V product = multiplyInDoubles(b_, args[0].re, args[1].re);
+      return Elem{sum.valid() ? b_.fadd(product, sum) : product, {}};
     }
+    if (scalesExponential(op, args))
+      return Elem{multiplyLooking(b_, args[0].re, args[1].re, sum), {}};
     if (op.kind == OpKind::bitcast_convert_) return emitElementwise(b_, op, in, out.dtype, args);
     return emitElementwise(b_, op, heldIn(in), heldIn(out.dtype), args);
   });
@@ -222,10 +225,14 @@ bool Emitter::isExponential(ir::Value v) const {
          (def->kind == OpKind::divide_ && isExponential(def->operand(0)));
 }
 
+bool Emitter::multipliesFloats(const ir::Op& op) const {
+  const bool multiplies = op.kind == OpKind::multiply_ || op.kind == OpKind::multiply_add_;
+  return multiplies && m_.shape(op.result()).dtype == DType::f32;
+}
+
 // Such a factor becomes the first argument.
 bool Emitter::scalesExponential(const ir::Op& op, std::span<Elem> args) const {
-  const bool multiplies = op.kind == OpKind::multiply_ || op.kind == OpKind::multiply_add_;
-  if (!multiplies || m_.shape(op.result()).dtype != DType::f32) return false;
+  if (!multipliesFloats(op)) return false;
   for (size_t side = 0; side < 2; ++side) {
     if (!isExponential(op.operand(side)) || !looksForTiny(b_, args[side].re)) continue;
     std::swap(args[0], args[side]);

@@ -117,6 +117,7 @@ class Emitter {
                           const LoopBody& body, Indices outer = {});
 
   bool streaming = false;  // whole aligned vectors go around the caches
+  bool in_doubles = false;  // f32 is multiplied in f64, which makes the same products
   bool moves_bits = false;  // nothing is computed: numbers are what bitsOf says
   std::vector<Access>* record = nullptr;  // where set, accesses are listed here
   std::vector<Bound>* bounds = nullptr;   // and what inBounds() asked here
@@ -157,6 +158,7 @@ class Emitter {
   Scope& scopeOf(const Elem& elem, const Indices& indices);
   Elem compute(ir::Value v, const Indices& indices);
   Elem elementwise(const ir::Op& op, const Indices& indices);
+  bool multipliesFloats(const ir::Op& op) const;
   bool isExponential(ir::Value v) const;
   bool scalesExponential(const ir::Op& op, std::span<Elem> args) const;
   Elem constantAt(const ir::Op& op, const Indices& indices);

@@ -1,4 +1,5 @@
 // Ops whose elements are sums over loops: evaluated here one output element (or vector) at a time.
+#include "compiler/kernel/elem_tiny.h"
 #include "compiler/kernel/emitter.h"
 #include "core/status.h"
 
@@ -140,6 +141,8 @@ Elem Emitter::multiplyAdd(const Elem& a, const Elem& b, const Elem& sum, DType i
   }
   if (isPred(out)) return {b_.binary(Opcode::or_, sum.re, b_.binary(Opcode::and_, a.re, b.re)), {}};
   (void)in;
+  if (in_doubles && out == DType::f32)
+    return {b_.fadd(multiplyInDoubles(b_, a.re, b.re), sum.re), {}};
   if (isFloat(out)) return {b_.fma(a.re, b.re, sum.re), {}};
   return {b_.iadd(sum.re, b_.imul(a.re, b.re)), {}};
 }

@@ -13,7 +13,7 @@ class Rules {
   std::string check() {
     if (op_ != Opcode::prefetch && result_.lanes == 0) return "a type without lanes";
     if (std::string problem = checkTiles(); !problem.empty()) return problem;
-    if (instClass(op_) == InstClass::tiles) return {};
+    if (instClass(op_) == InstClass::state) return checkState();
     if (instClass(op_) == InstClass::memory) return checkMemory();
     if (op_ >= Opcode::iadd && op_ <= Opcode::icmp) return checkInteger();
     if (op_ >= Opcode::fadd && op_ <= Opcode::fcmp) return checkFloat();
@@ -142,6 +142,10 @@ class Rules {
       if (inst_.list[i] < 0 || inst_.list[i] >= kTiles) return "no such tile";
     if (!is_memory) return {};
     return byteSize(result_.scalar) * result_.lanes == kTileRowBytes ? "" : "no row of a tile";
+  }
+
+  std::string checkState() const {
+    return hasResult(op_) && result_ != Type{Scalar::i32, 1} ? "the result is one i32" : "";
   }
 
   std::string checkMemory() const {

@@ -43,6 +43,7 @@ bool hasResult(Opcode op) {
     case Opcode::store: case Opcode::store_masked: case Opcode::store_streaming:
     case Opcode::scatter: case Opcode::prefetch: case Opcode::tile_load: case Opcode::tile_store:
       return false;
+    case Opcode::subnormals_met: return true;
     default:
       return instClass(op) == InstClass::pure || instClass(op) == InstClass::memory;
   }

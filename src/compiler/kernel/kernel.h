@@ -20,7 +20,7 @@ enum class Opcode : uint8_t {
 #define INST(name, operands, cls) name,
 #include "compiler/kernel/insts.def"
 };
-enum class InstClass : uint8_t { pure, memory, tiles, control };
+enum class InstClass : uint8_t { pure, memory, state, control };
 std::string_view opcodeName(Opcode op);  // without the trailing underscore
 int opcodeOperands(Opcode op);
 InstClass instClass(Opcode op);

@@ -318,6 +318,7 @@ void ContractNest::emitTask(V task) {
   auto [tile_first, tile_last] =
       bounds(rows, t.row_tasks, t.tiles, rows_.lines() * t.line_tiles);
   Share share{tile_first, tile_last, first, last};
+  if (looksForSubnormals()) b_.forgetSubnormals();
   if (t.in_tiles) b_.tiles(Opcode::tiles_begin);
   t.block > 0 ? emitBlocks(groups, share) : emitShare(groups, share, Part::whole);
   if (t.in_tiles) b_.tiles(Opcode::tiles_end);

@@ -51,6 +51,7 @@ class RowsNest {
     plan_.blockRowsUpTo(longestBlockedRow());
     findSaved();
     streaming_ = plan_.streams();
+    if (stages_.sumsProducts()) b_.forgetSubnormals();
     plan_.forTasks(width_, [&](Emitter& e, const std::vector<Index>& groups,
                                std::span<const Position> columns) {
       if (plan_.blocks()) return emitBlock(e, groups, columns[0]);
@@ -352,16 +353,44 @@ class RowsNest {
       std::ranges::copy(next, values.begin() + static_cast<int64_t>(n * which));
     };
     int64_t whole = extent / (lanes * unroll) * (lanes * unroll), vectors = extent / lanes * lanes;
-    now = elemLoop(e, 0, whole, lanes * unroll, now, [&](V i, Elems values) {
-      for (int64_t u = 0; u < unroll; ++u) visitAt(i, u, {}, values);
-      return values;
+    now = elemLoop(e, 0, whole, lanes * unroll, now, [&](V i, const Elems& before) {
+      return bySubnormals(e, stage, before, [&](Elems values) {
+        for (int64_t u = 0; u < unroll; ++u) visitAt(i, u, {}, values);
+        return values;
+      });
     });
-    now = elemLoop(e, whole, vectors, lanes, now, [&](V i, Elems values) {
-      visitAt(i, 0, {}, values);
-      return values;
+    if (whole == extent) return now;
+    return bySubnormals(e, stage, now, [&](Elems rest) {
+      rest = elemLoop(e, whole, vectors, lanes, rest, [&](V i, Elems values) {
+        visitAt(i, 0, {}, values);
+        return values;
+      });
+      Guard last = firstLanes(b_, plan_.lanes(), b_.index(extent - vectors));
+      if (vectors < extent) visitAt(b_.index(vectors), 0, last, rest);
+      return rest;
     });
-    if (vectors < extent)
-      visitAt(b_.index(vectors), 0, firstLanes(b_, plan_.lanes(), b_.index(extent - vectors)), now);
+  }
+
+  // Where products met subnormal numbers before, those to come are made in f64, which has no such.
+  using Sums = std::function<Elems(Elems)>;
+  Elems bySubnormals(Emitter& e, int stage, const Elems& before, const Sums& sums) {
+    if (plan_.lanes() == 1 || !stages_.sumsProducts(stage)) return sums(before);
+    auto branch = [&](bool in_doubles) {
+      e.in_doubles = in_doubles;
+      Builder::Values values;
+      for (const Elem& x : e.scope([&] { return sums(before); }))
+        for (V v : {x.re, x.im})
+          if (v.valid()) values.push_back(v);
+      e.in_doubles = false;
+      return values;
+    };
+    auto values = b_.ifElse(b_.metSubnormals(), [&] { return branch(true); },
+                            [&] { return branch(false); });
+    Elems now = before;
+    size_t at = 0;
+    for (Elem& x : now)
+      for (V* v : {&x.re, &x.im})
+        if (v->valid()) *v = values[at++];
     return now;
   }
 
@@ -405,18 +434,20 @@ class RowsNest {
                     Elems start) {
     size_t n = start.size() / columns.size();
     return reducedLoops(e, groups, start, [&](std::vector<Index>& at, Elems values) {
-      Elems all;
-      for (size_t w = 0; w < columns.size(); ++w) {
-        bindColumn(e, stage, sums[w]);
-        column_ = columnIndex(w);
-        for (int s = 0; s < stage; ++s) bindSaved(e, s);
-        at[plan_.vector()] = columns[w].index;
-        Elems next = e.scope([&] {
-          return visit(e, stage, plan_.domainAt(at), columns[w].guard, part(values, n, w));
-        });
-        all.insert(all.end(), next.begin(), next.end());
-      }
-      return all;
+      return bySubnormals(e, stage, values, [&](const Elems& before) {
+        Elems all;
+        for (size_t w = 0; w < columns.size(); ++w) {
+          bindColumn(e, stage, sums[w]);
+          column_ = columnIndex(w);
+          for (int s = 0; s < stage; ++s) bindSaved(e, s);
+          at[plan_.vector()] = columns[w].index;
+          Elems next = e.scope([&] {
+            return visit(e, stage, plan_.domainAt(at), columns[w].guard, part(before, n, w));
+          });
+          all.insert(all.end(), next.begin(), next.end());
+        }
+        return all;
+      });
     });
   }
 

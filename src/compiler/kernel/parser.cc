@@ -112,7 +112,8 @@ class Parser : TextReader {
     if (instClass(inst.op) == InstClass::memory) TERCEL_TRY(memory(inst));
     if (instClass(inst.op) == InstClass::pure) TERCEL_TRY(pure(inst));
     if (opcodeTiles(inst.op)) TERCEL_TRY(list(inst, 0, INT16_MAX));
-    if (inst.op == Opcode::prefetch || instClass(inst.op) == InstClass::tiles) return {};
+    const bool is_state = instClass(inst.op) == InstClass::state;
+    if (inst.op == Opcode::prefetch || (is_state && !hasResult(inst.op))) return {};
     TERCEL_TRY(scan_.expect(":"));
     TERCEL_ASSIGN(inst.type, type());
     if (inst.op == Opcode::constant) {

@@ -152,9 +152,9 @@ class Printer {
       memory(inst);
       if (inst.op == Opcode::prefetch) return;
       if (opcodeTiles(inst.op)) list(inst);
-    } else if (instClass(inst.op) == InstClass::tiles) {
+    } else if (instClass(inst.op) == InstClass::state) {
       if (opcodeTiles(inst.op)) list(inst);
-      return;
+      if (!hasResult(inst.op)) return;
     } else if (inst.op == Opcode::constant) {
       out_ += ' ' + constantText(inst.type.scalar, static_cast<uint64_t>(inst.imm));
     } else if (inst.op == Opcode::icmp || inst.op == Opcode::fcmp) {

@@ -112,6 +112,21 @@ std::vector<RowStages::Reused> RowStages::reused() const {
   return list;
 }
 
+bool RowStages::sumsProducts(int stage) const {
+  return std::ranges::any_of(reductionsOf(stage), [&](size_t r) {
+    const Op* def = m_.def(op(r).operand(0));
+    while (def && def->kind == OpKind::reshape_) def = m_.def(def->operand(0));
+    return def && def->kind == OpKind::multiply_ &&
+           m_.shape(def->result()).dtype == DType::f32;
+  });
+}
+
+bool RowStages::sumsProducts() const {
+  for (int stage = 0; stage < stages_; ++stage)
+    if (sumsProducts(stage)) return true;
+  return false;
+}
+
 bool RowStages::computesCostly(int stage) const {
   for (size_t i = 0; i < cluster_.ops.size(); ++i) {
     if (!isCostly(op(i).kind) || op(i).results.size() != 1 || !isFull(i)) continue;

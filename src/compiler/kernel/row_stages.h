@@ -21,6 +21,8 @@ class RowStages {
   bool isFullOutput(size_t output) const { return full_output_[output]; }
   int outputStage(size_t output) const;
   size_t accumulators() const;  // that a stage carries, at most
+  bool sumsProducts(int stage) const;  // of f32
+  bool sumsProducts() const;
   bool computesCostly(int stage) const;  // for its reductions, what no earlier stage has
 
   Indices operandIndices(size_t reduction, const Indices& domain) const;

@@ -140,8 +140,8 @@ class Verifier {
       return wrongInst(id, "there is no such buffer");
     if (instClass(inst.op) == InstClass::memory && in_function_)
       return wrongInst(id, "memory in a function");
-    if (instClass(inst.op) == InstClass::tiles && in_function_)
-      return wrongInst(id, "tiles in a function");
+    if (instClass(inst.op) == InstClass::state && in_function_)
+      return wrongInst(id, "the machine's state in a function");
     if (inst.op == Opcode::rarely &&
         (inst.imm < 0 || static_cast<size_t>(inst.imm) >= functions_ || inst.operands.empty()))
       return wrongInst(id, "there is no such function before it");
