@@ -242,6 +242,16 @@ def test_subnormal_operands_of_sums(tercel, rng, form, tiny):
         np.testing.assert_array_equal(first, second)
 
 
+@pytest.mark.parametrize("dtype", ["complex64", "complex128"])
+@pytest.mark.parametrize("equation", ["i,i->", "bi,bi->b", "bi,ib->b", "ij,ji->", "bij,jbi->b"])
+def test_complex_vectors(agree, rng, x64, equation, dtype):
+    sizes = dict(b=3, i=157, j=20)
+    x, y = ((rng.normal(size=s) + 1j * rng.normal(size=s)).astype(dtype)
+            for s in ([sizes[c] for c in term] for term in equation.split("->")[0].split(",")))
+    agree(lambda x, y: (jnp.einsum(equation, x, y), jnp.einsum(equation, x.conj(), 2 * y)), x, y,
+          scale=10)
+
+
 @pytest.mark.parametrize("equation", ["mk,kn->mn", "bmk,bkn->bmn", "kb,knb->nb", "km,nk->nm"])
 def test_sums_of_products_of_all_pairs(agree, rng, equation):
     """Written out: products of matrices all the same."""

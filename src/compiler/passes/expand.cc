@@ -123,7 +123,8 @@ class Expand : public Rewriter {
     if (freeElements(vector) != 1 || !suits) return false;
     const Shape out = shape(o.result());
     const Shape m = shape(matrix.value);
-    if (isComplex(out.dtype) || isPred(out.dtype) || m.elements() == 0) return false;
+    if (isPred(out.dtype) || m.elements() == 0) return false;
+    if (isComplex(out.dtype) && freeElements(matrix) != 1) return false;
     const Op* maker = def(matrix.value);
     bool computed = maker && ir::isElementwise(maker->kind) && freeElements(matrix) >= 4;
     if (freeElements(matrix) != 1 && !computed && !in_batch) return false;
