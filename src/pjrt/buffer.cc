@@ -18,7 +18,8 @@ Status Buffer_Destroy(PJRT_Buffer_Destroy_Args& args) {
 }
 
 Status Buffer_ElementType(PJRT_Buffer_ElementType_Args& args) {
-  args.type = wrap(unwrap(args.buffer).shape().dtype);
+  const runtime::BufferType& type = unwrap(args.buffer).type();
+  args.type = type.is_token ? PJRT_Buffer_Type_TOKEN : wrap(type.shape.dtype);
   return {};
 }
 

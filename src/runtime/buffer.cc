@@ -36,7 +36,7 @@ Event copyBytesWhenReady(std::shared_ptr<Storage> source, void* dst, int64_t off
 
 }  // namespace
 
-Buffer::Buffer(ArrayType type, Memory* memory, std::shared_ptr<Storage> storage)
+Buffer::Buffer(BufferType type, Memory* memory, std::shared_ptr<Storage> storage)
     : type_(std::move(type)),
       bytes_(type_.shape.bytes()),
       memory_(memory),

@@ -11,14 +11,21 @@
 
 namespace tercel::runtime {
 
+struct BufferType : ArrayType {
+  BufferType(ArrayType array, bool token = false)
+      : ArrayType(std::move(array)), is_token(token) {}
+
+  bool is_token;  // its readiness is all there is to know of it
+};
+
 class Buffer {
  public:
-  Buffer(ArrayType type, Memory* memory, std::shared_ptr<Storage> storage);
+  Buffer(BufferType type, Memory* memory, std::shared_ptr<Storage> storage);
   ~Buffer();
   Buffer(const Buffer&) = delete;
   Buffer& operator=(const Buffer&) = delete;
 
-  const ArrayType& type() const { return type_; }
+  const BufferType& type() const { return type_; }
   const Shape& shape() const { return type_.shape; }
   int64_t bytes() const { return bytes_; }
   Memory* memory() const { return memory_; }
@@ -54,7 +61,7 @@ class Buffer {
   Result<std::unique_ptr<Buffer>> donateAfter(const Event& dependency);
 
  private:
-  const ArrayType type_;
+  const BufferType type_;
   const int64_t bytes_;
   Memory* const memory_;
   mutable std::mutex mutex_;

@@ -68,7 +68,7 @@ std::vector<BufferPtr> makeResults(const Executable& executable, const LaunchWor
   for (size_t k = 0; k < work.outputs.size(); ++k) {
     const program::ResultInfo& info = work.program->results[k];
     results.push_back(std::make_unique<Buffer>(
-        ArrayType(info.shape, info.layout),
+        BufferType({info.shape, info.layout}, info.is_token),
         work.device->memory(executable.resultMemoryKinds()[k]), work.outputs[k]));
   }
   return results;

@@ -140,6 +140,13 @@ def test_costs_and_memory_of_a_program():
     compiled.cost_analysis()
 
 
+def test_a_token_has_no_value():
+    x, token = jax.jit(lambda x, token: (x + 1, token))(jnp.ones(3), jax.lax.create_token())
+    assert token.block_until_ready() is None and x.tolist() == [2, 2, 2]
+    with pytest.raises(jax.errors.JaxRuntimeError, match="token-shape buffer"):
+        token._buf._value
+
+
 def test_mutable_arrays():
     start = jnp.arange(4.0)
     ref = jax.new_ref(start)
