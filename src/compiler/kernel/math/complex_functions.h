@@ -84,7 +84,9 @@ Complex<B> expm1(Complex<B> z) {
   // e^x cos y - 1 = (e^x - 1) cos y - 2 sin^2(y / 2)
   Real<B> s = sin(0.5 * z.im);
   Real<B> re = fma(expm1(z.re), cos(z.im), -2.0 * s * s);
-  return {select((z.re > 20.0) | (z.re < -1.0), e.re - 1.0, re), e.im};
+  Mask<B> finite = isFinite(z.im);  // elsewhere `re` is NaN
+  Mask<B> apart = finite & ((z.re > 20.0) | (z.re < -1.0));
+  return {select(apart, e.re - 1.0, re), select(finite, e.im, re)};
 }
 
 template <class B>
