@@ -1,7 +1,7 @@
 """A pytest plugin: one line of JSON for each test that starts and for each that ends, written at once.
 
 So a process that dies or is killed leaves what it did, and the next one goes on after it.
-TERCEL_RECORD names the file; tests that it says have started are not run again.
+JAX_SUITE_RECORD names the file; tests that it says have started are not run again.
 """
 
 import importlib.util
@@ -15,7 +15,7 @@ import pytest
 
 _STAND_INS = {"jax._src.hypothesis_test_util", "jax._src.pallas.pallas_test_util"}
 
-_path = os.environ["TERCEL_RECORD"]
+_path = os.environ["JAX_SUITE_RECORD"]
 
 
 class _StandIn:

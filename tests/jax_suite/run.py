@@ -77,7 +77,7 @@ class File:
         self.record = args.out / platform / f"{name}.jsonl"
 
     def environment(self):
-        return dict(os.environ, TERCEL_RECORD=str(self.record.absolute()),
+        return dict(os.environ, JAX_SUITE_RECORD=str(self.record.absolute()),
                     JAX_PLATFORMS=PLATFORMS[self.platform],
                     JAX_NUM_GENERATED_CASES=str(self.args.cases),
                     PYTHONPATH=os.pathsep.join(
