@@ -20,34 +20,100 @@ constexpr int64_t kLargeElements = 4096;
 constexpr size_t kMaxOps = 96;
 constexpr int64_t kFewTurns = 4;
 
-enum class Read : uint8_t { none, in_place, elsewhere };
+// Part of an array: where it starts, as numbers or else as the values that say so.
+struct Window {
+  Ints start;
+  Values at;
+  Dims dims;
+  bool operator==(const Window&) const = default;
+};
+
+enum class Read : uint8_t { none, in_place, window, elsewhere };
+
+// How a value reads an array: at its own element, at that of a part, or any.
+struct Reading {
+  Read read = Read::none;
+  Window window = {};
+  bool operator==(const Reading&) const = default;
+};
+
+Reading both(const Reading& a, const Reading& b) {
+  if (a.read == Read::none || a == b) return b;
+  return b.read == Read::none ? a : Reading{Read::elsewhere};
+}
+
+// Of a slice or an update that says where by `at`.
+Window windowAt(const Rewriter& rw, std::span<const Value> at, const Dims& array, Dims dims) {
+  std::optional<Ints> start = scalarIntegers(rw, at);
+  if (!start) return {{}, Values(at.begin(), at.end()), std::move(dims)};
+  for (size_t d = 0; d < array.size(); ++d)
+    (*start)[d] = std::clamp<int64_t>((*start)[d], 0, array[d] - dims[d]);
+  return {*std::move(start), {}, std::move(dims)};
+}
+
+Window windowOf(const Rewriter& rw, const Op& update) {
+  return windowAt(rw, std::span(update.operands).subspan(2), rw.shape(update.operand(0)).dims,
+                  rw.shape(update.operand(1)).dims);
+}
 
 // How the values of a body read what the loop carries in one lane.
 class Reads {
  public:
-  Reads(const Module& m, const Region& body, size_t lane) {
-    reads_[body.args[lane].index] = Read::in_place;
-    for (OpId id : body.ops) note(m.op(id));
+  Reads(const Rewriter& rw, const Region& body, size_t lane) : rw_(rw) {
+    readings_[body.args[lane].index] = {Read::in_place};
+    for (OpId id : body.ops)
+      for (Value v : rw.op(id).results) readings_[v.index] = reading(rw.op(id));
   }
-  Read of(Value v) const {
-    auto at = reads_.find(v.index);
-    return at == reads_.end() ? Read::none : at->second;
-  }
+  Read of(Value v) const { return readingOf(v).read; }
 
  private:
-  void note(const Op& op) {
-    const bool updates = op.kind == OpKind::dynamic_update_slice_ || op.kind == OpKind::scatter_;
-    Read most = Read::none;
-    for (size_t i = 0; i < op.operands.size(); ++i) {
-      const Read read = of(op.operand(i));
-      const bool same = isElementwise(op.kind) || op.kind == OpKind::reshape_ ||
-                        (updates && i < op.results.size());
-      most = std::max(most, read == Read::none || same ? read : Read::elsewhere);
-    }
-    for (Value v : op.results) reads_[v.index] = most;
+  Reading readingOf(Value v) const {
+    auto at = readings_.find(v.index);
+    return at == readings_.end() ? Reading{} : at->second;
   }
 
-  std::unordered_map<uint32_t, Read> reads_;  // by value; of others: none
+  Reading reading(const Op& op) const {
+    Reading all;
+    for (Value v : op.operands) all = both(all, readingOf(v));
+    if (all.read == Read::none || isElementwise(op.kind) || op.kind == OpKind::reshape_) return all;
+    const bool one = std::ranges::none_of(std::span(op.operands).subspan(1), [&](Value v) {
+      return of(v) != Read::none;
+    });
+    const bool whole = one && all.read == Read::in_place;
+    switch (op.kind) {
+      case OpKind::slice_:
+        if (!whole || !isDense(op)) break;
+        return {Read::window, {op.ints(AttrKey::start_indices), {}, rw_.shape(op.result()).dims}};
+      case OpKind::dynamic_slice_:
+        if (!whole) break;
+        return {Read::window, windowAt(rw_, std::span(op.operands).subspan(1),
+                                       rw_.shape(op.operand(0)).dims, rw_.shape(op.result()).dims)};
+      case OpKind::dynamic_update_slice_:  // an update is in memory before anybody reads it
+        if (one || updatesWhereItReads(op)) return readingOf(op.operand(0));
+        if (of(op.operand(0)) == Read::none) return {};
+        break;
+      case OpKind::scatter_:
+        if (one) return all;
+        break;
+      default: break;
+    }
+    return {Read::elsewhere};
+  }
+
+  static bool isDense(const Op& slice) {
+    return std::ranges::all_of(slice.ints(AttrKey::strides), [](int64_t s) { return s == 1; });
+  }
+
+  bool updatesWhereItReads(const Op& update) const {
+    const Reading inner = readingOf(update.operand(1));
+    return of(update.operand(0)) == Read::in_place && inner.read == Read::window &&
+           inner.window == windowOf(rw_, update) &&
+           std::ranges::all_of(std::span(update.operands).subspan(2),
+                               [&](Value v) { return of(v) == Read::none; });
+  }
+
+  const Rewriter& rw_;
+  std::unordered_map<uint32_t, Reading> readings_;  // by value; of others: none
 };
 
 // Passes over arrays and nothing else, so that copying them counts.
@@ -64,23 +130,15 @@ bool onlyPasses(const Module& m, const Region& body) {
 }
 
 // Whether a large array of the next turn comes to lie elsewhere than this turn's.
-bool wantsCopies(const Module& m, const Region& body) {
+bool wantsCopies(const Rewriter& rw, const Region& body) {
   for (size_t i = 0; i < body.args.size(); ++i) {
-    if (m.type(body.args[i]).is_token || m.shape(body.args[i]).elements() < kLargeElements) continue;
+    if (rw.module().type(body.args[i]).is_token || rw.shape(body.args[i]).elements() < kLargeElements)
+      continue;
     const Value next = body.results[i];
-    const bool shifted = !m.def(next) && !(next == body.args[i]);
-    if (shifted || Reads(m, body, i).of(next) == Read::elsewhere) return true;
+    const bool shifted = !rw.def(next) && !(next == body.args[i]);
+    if (shifted || Reads(rw, body, i).of(next) >= Read::window) return true;
   }
   return false;
-}
-
-// Where an update starts, if that is known.
-std::optional<Ints> startOf(const Rewriter& rw, const Op& update) {
-  const Dims &dims = rw.shape(update.operand(0)).dims, &inner = rw.shape(update.operand(1)).dims;
-  std::optional<Ints> start = scalarIntegers(rw, std::span(update.operands).subspan(2));
-  for (size_t d = 0; start && d < dims.size(); ++d)
-    (*start)[d] = std::clamp<int64_t>((*start)[d], 0, dims[d] - inner[d]);
-  return start;
 }
 
 // The array with `inner` in it from `start` on, joined from what lies around it, the last dimension
@@ -117,7 +175,7 @@ class Pairing : public Rewriter {
     if (op(id).kind != OpKind::while_) return false;
     const Region& body = module().region(op(id).regions[1]);
     const std::optional<Counter> counter = counterOf(*this, op(id));
-    if (!counter || !onlyPasses(module(), body) || !wantsCopies(module(), body)) return false;
+    if (!counter || !onlyPasses(module(), body) || !wantsCopies(*this, body)) return false;
     const int64_t turns = (counter->limit - counter->first + counter->step - 1) / counter->step;
     if (turns < kFewTurns) return false;
     joinUpdates(op(id).regions[1]);
@@ -137,13 +195,25 @@ class Pairing : public Rewriter {
       const Op* update = def(result, OpKind::dynamic_update_slice_);
       if (!update || update->operand(0) != array) continue;
       const Value inner = update->operand(1);
-      const std::optional<Ints> start = startOf(*this, *update);
-      if (!start || 2 * shape(inner).elements() < shape(array).elements()) continue;
-      if (Reads(module(), module().region(id), i).of(inner) != Read::elsewhere) continue;
-      Builder b(module(), id, update->loc);
-      const Value next = joined(b, array, inner, *start);
-      module().region(id).results[i] = next;
+      const Window window = windowOf(*this, *update);
+      if (!window.at.empty() || 2 * shape(inner).elements() < shape(array).elements()) continue;
+      if (Reads(*this, module().region(id), i).of(result) != Read::elsewhere) continue;
+      joinUpdate(id, result, window.start);
     }
+  }
+
+  // In its place, as others may read the result.
+  void joinUpdate(RegionId id, Value result, const Ints& start) {
+    const Op update = *def(result);
+    const OpId old = module().value(result).def;
+    const size_t before = module().region(id).ops.size();
+    Builder b(module(), id, update.loc);
+    const Value next = joined(b, update.operand(0), update.operand(1), start);
+    Region& body = module().region(id);
+    std::rotate(std::ranges::find(body.ops, old), body.ops.begin() + static_cast<ptrdiff_t>(before),
+                body.ops.end());
+    for (OpId user : body.ops) std::ranges::replace(module().op(user).operands, result, next);
+    std::ranges::replace(body.results, result, next);
   }
 
   void writeOutFirst(OpId id, const Counter& counter) {
