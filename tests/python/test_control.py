@@ -71,6 +71,30 @@ def test_gradient_through_scan(agree, rng):
           rng.normal(size=(12, 5)).astype(np.float32))
 
 
+@pytest.mark.parametrize("batch", [1, 3])
+@pytest.mark.parametrize("dtype", [np.float32, np.int32])
+def test_sums_of_products_over_turns(agree, rng, batch, dtype):
+    """Gradients of weights, which a loop adds up: one product after it."""
+    def cell(c, x):
+        h, w, v = c
+        return (jnp.roll(h, 1) + x, w + x.T @ h, v + (h.T @ x).T), h.sum()
+    h, xs = rng.normal(size=(batch, 48)) * 3, rng.normal(size=(9, batch, 48)) * 3
+    w, v = rng.normal(size=(2, 48, 48)) * 3
+    agree(lambda h, w, v, xs: jax.lax.scan(cell, (h, w, v), xs),
+          *(a.astype(dtype) for a in (h, w, v, xs)), scale=100)
+
+
+def test_gradient_of_a_recurrent_network(agree, rng):
+    def loss(w, u, xs):
+        def cell(h, x):
+            h = jnp.tanh(x @ w + h @ u)
+            return h, h
+        return (jax.lax.scan(cell, jnp.zeros((2, 64)), xs, reverse=True)[1] ** 2).sum()
+    w, u = rng.normal(size=(48, 64)) / 8, rng.normal(size=(64, 64)) / 8
+    xs = rng.normal(size=(11, 2, 48))
+    agree(jax.grad(loss, (0, 1)), *(a.astype(np.float32) for a in (w, u, xs)), scale=10)
+
+
 def test_map_and_vmap_of_while(agree):
     def steps(x):
         return jax.lax.while_loop(lambda s: s[0] > 1, lambda s: (s[0] / 2, s[1] + 1), (x, 0))[1]

@@ -12,6 +12,8 @@ using PassResult = Result<bool>;
 PassResult inlineCalls(ir::Module& module);
 // Algorithms as loops, products and reductions.
 PassResult decompose(ir::Module& module);
+// Products that a loop adds up: one after it.
+PassResult multiplyLate(ir::Module& module);
 // One form for equal things; what is an identity goes.
 PassResult canonicalise(ir::Module& module);
 // Constants through the evaluator, bounded in size.

@@ -24,6 +24,7 @@ constexpr Pass kPipeline[] = {
     {"small_types", lowerSmallTypes, 0},  // first: no other pass knows these types
     {"inline", inlineCalls, 0},           // no later pass has to look through a call
     {"decompose", decompose, 0},          // the passes make its loops and products better
+    {"late_products", multiplyLate, 2},   // before products of vectors become multiplications
     {"canonicalise", canonicalise, 0},    // before all that compares or matches
     {"fold", fold, 1},             // constant predicates and trip counts out in the open
     {"licm", hoistInvariants, 1},  // carried invariants become captures, which cse and fold see
