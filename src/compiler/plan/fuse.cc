@@ -104,13 +104,31 @@ class Fusion {
       if (group.is_update && isWorthTiles(o)) return false;
     } else if (o.kind == OpKind::reduce_) {
       if (isBetterApart(p, in.group, map) || !joinReduce(o, map, group)) return false;
-    } else if (map.repeats > allowedRepeats(m_, o) && !isPlaced(p, in)) {
+    } else if ((map.repeats > allowedRepeats(m_, o) && !isPlaced(p, in)) || bringsMuch(p, map)) {
       return false;
     }
     group.has_heavy |= isHeavy(o.kind);
     group.weight += weight;
     own(p, in.group, map);
     return true;
+  }
+
+  // Needed at several places, as by a stencil, with more behind it than its own work: what would come
+  // with it and be done again there too.
+  bool bringsMuch(uint32_t p, const AccessMap& map) const {
+    constexpr double kMuch = 24;
+    if (map.regular || map.repeats <= 1 || !ir::isElementwise(op(p).kind)) return false;
+    std::vector<uint32_t> behind = {p};
+    std::unordered_set<uint32_t> seen = {p};
+    double again = 0;
+    for (size_t i = 0; i < behind.size() && again <= kMuch; ++i) {
+      again += (map.repeats - 1) * opWeight(m_, op(behind[i]));
+      for (Value v : op(behind[i]).operands)
+        if (auto made = uses_.positionOf(v); made && ir::isElementwise(op(*made).kind) &&
+                                             !uses_.escapes(*made) && seen.insert(*made).second)
+          behind.push_back(*made);
+    }
+    return again > kMuch;
   }
 
   // By a nest of its own, which then is more than the copy of its result.
