@@ -42,5 +42,21 @@ TEST(MaskedLoad, NearAnArrayIsLeftAlone) {
   expectNative(padded(5));
 }
 
+// Slices are addresses: what is left is little enough to be cut into pieces, which mask nothing.
+TEST(MaskedLoad, IsNotForSlicesSideBySide) {
+  std::string text = "func @main(%a: f32[1088]) -> (f32[1024]) {\n", parts;
+  for (int i = 0; i < 4; ++i) {
+    const int at = 256 * i;
+    for (int k = 0; k < 2; ++k)
+      text += cat("  %s", i, k, " = slice(%a) {start_indices = [", at + 64 * k, "], limit_indices = [",
+                  at + 64 * k + 256, "], strides = [1]} : f32[256]\n");
+    text += cat("  %d", i, " = subtract(%s", i, "0, %s", i, "1) : f32[256]\n");
+    parts += cat(i ? ", %d" : "%d", i);
+  }
+  text += cat("  %c = concatenate(", parts, ") {dimension = 0} : f32[1024]\n  return %c\n}\n");
+  EXPECT_EQ(countInKernel(moduleOf(text), "load_masked"), 0);
+  expectNative(text);
+}
+
 }  // namespace
 }  // namespace tercel::compiler

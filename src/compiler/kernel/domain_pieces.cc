@@ -8,6 +8,18 @@ namespace {
 constexpr int64_t kSmall = 256;      // elements: one piece is soon done with them
 constexpr size_t kOpsOfPieces = 24;  // ops that all pieces together may have
 
+// Ops that become code: the others are constants, or addresses.
+size_t opsOf(const Lowering& lowering) {
+  return static_cast<size_t>(std::ranges::count_if(lowering.cluster.ops, [&](ir::OpId id) {
+    switch (lowering.module.op(id).kind) {
+      case ir::OpKind::constant_: case ir::OpKind::slice_: case ir::OpKind::reshape_:
+      case ir::OpKind::broadcast_in_dim_:
+        return false;
+      default: return true;
+    }
+  }));
+}
+
 // Where a bound of `evaluate` that is open in the piece cuts one of its dimensions, and the end.
 std::vector<int64_t> findCuts(const Lowering& lowering, const Piece& piece, size_t dimension,
                               const Evaluate& evaluate) {
@@ -46,7 +58,7 @@ std::vector<int64_t> findCuts(const Lowering& lowering, const Piece& piece, size
 std::vector<Piece> cutDomain(const Lowering& lowering, const Dims& domain,
                              const Evaluate& evaluate) {
   std::vector<Piece> pieces{{Indices(domain.size()), domain}};
-  size_t most = kOpsOfPieces / std::max<size_t>(1, lowering.cluster.ops.size());
+  size_t most = kOpsOfPieces / std::max<size_t>(1, opsOf(lowering));
   if (most < 2 || elementCount(domain) < kSmall) return pieces;
   for (size_t d = domain.size(); d-- > 0;) {  // the innermost dimension gains most
     std::vector<Piece> finer;
