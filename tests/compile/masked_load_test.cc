@@ -48,8 +48,8 @@ TEST(MaskedLoad, IsNotForSlicesSideBySide) {
   for (int i = 0; i < 4; ++i) {
     const int at = 256 * i;
     for (int k = 0; k < 2; ++k)
-      text += cat("  %s", i, k, " = slice(%a) {start_indices = [", at + 64 * k, "], limit_indices = [",
-                  at + 64 * k + 256, "], strides = [1]} : f32[256]\n");
+      text += cat("  %s", i, k, " = slice(%a) {start_indices = [", at + 64 * k,
+                  "], limit_indices = [", at + 64 * k + 256, "], strides = [1]} : f32[256]\n");
     text += cat("  %d", i, " = subtract(%s", i, "0, %s", i, "1) : f32[256]\n");
     parts += cat(i ? ", %d" : "%d", i);
   }

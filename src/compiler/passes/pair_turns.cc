@@ -132,8 +132,8 @@ bool onlyPasses(const Module& m, const Region& body) {
 // Whether a large array of the next turn comes to lie elsewhere than this turn's.
 bool wantsCopies(const Rewriter& rw, const Region& body) {
   for (size_t i = 0; i < body.args.size(); ++i) {
-    if (rw.module().type(body.args[i]).is_token || rw.shape(body.args[i]).elements() < kLargeElements)
-      continue;
+    if (rw.module().type(body.args[i]).is_token) continue;
+    if (rw.shape(body.args[i]).elements() < kLargeElements) continue;
     const Value next = body.results[i];
     const bool shifted = !rw.def(next) && !(next == body.args[i]);
     if (shifted || Reads(rw, body, i).of(next) >= Read::window) return true;

@@ -113,8 +113,8 @@ class Fusion {
     return true;
   }
 
-  // Needed at several places, as by a stencil, with more behind it than its own work: what would come
-  // with it and be done again there too.
+  // Needed at several places, as by a stencil, with more behind it than its own work: what would
+  // come with it and be done again there too.
   bool bringsMuch(uint32_t p, const AccessMap& map) const {
     constexpr double kMuch = 24;
     if (map.regular || map.repeats <= 1 || !ir::isElementwise(op(p).kind)) return false;
