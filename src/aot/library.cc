@@ -262,7 +262,8 @@ Status saveChecked(program::Artifact artifact, const std::string& folder,
   TERCEL_TRY(draft.write(name + ".o", object.bytes));
   TERCEL_TRY(linkShared({name, objects, architecture, options.runtime_folder,
                          draft.path(name + ".so")}));
-  TERCEL_TRY(codegen::writeArchive(objects, draft.path(name + ".a")));
+  TERCEL_ASSIGN(const std::vector<std::byte> archive, codegen::archiveOf(objects));
+  TERCEL_TRY(draft.write(name + ".a", archive));
   TERCEL_TRY(writeHeaders(artifact, options.runtime_folder, draft));
   return draft.publish(files);
 }

@@ -16,6 +16,9 @@ extern char** environ;
 namespace tercel::aot {
 namespace {
 
+// What is written to a mapped file on a full disk is a signal, not an error.
+constexpr const char* kUnmapped = "--no-mmap-output-file";
+
 // The C library's parts, which the linker takes the versions of their symbols from: where this
 // process has them from, or those beside the runtime.
 std::vector<std::string> systemLibraries(const LinkJob& job) {
@@ -67,6 +70,7 @@ Status runProgram(const std::vector<std::string>& words) {
   while (waitpid(child, &state, 0) < 0 && errno == EINTR) {
   }
   if (WIFEXITED(state) && WEXITSTATUS(state) == 0) return Status();
+  if (WIFSIGNALED(state)) output += cat("ended by ", strsignal(WTERMSIG(state)));
   return internalError(words[0], " failed: ", output);
 }
 
@@ -77,7 +81,7 @@ Status linkShared(const LinkJob& job) {
   const std::string exports = cat("{ global: ", job.name, "_*; local: *; };\n");
   TERCEL_TRY(engine::writeFile(script, std::as_bytes(std::span(exports))));
   std::vector<std::string> words = {
-      job.runtime_folder + "/tercel-ld", "-shared", "-o", job.output,
+      job.runtime_folder + "/tercel-ld", kUnmapped, "-shared", "-o", job.output,
       "--soname=" + job.name + ".so", "--version-script=" + script, "--gc-sections", "--icf=all",
       "--strip-all", "--eh-frame-hdr", "--hash-style=gnu", "-O2", "-z", "noexecstack", "-z", "defs",
       "-z", "relro", "-z", "now"};
@@ -91,8 +95,8 @@ Status linkShared(const LinkJob& job) {
 
 Status joinObjects(const std::vector<std::string>& objects, const std::string& linker_folder,
                    const std::string& output) {
-  std::vector<std::string> words = {linker_folder + "/tercel-ld", "-r", "--discard-all", "-o",
-                                    output};
+  std::vector<std::string> words = {linker_folder + "/tercel-ld", kUnmapped, "-r",
+                                    "--discard-all", "-o", output};
   words.insert(words.end(), objects.begin(), objects.end());
   return runProgram(words);
 }

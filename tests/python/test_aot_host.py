@@ -279,6 +279,41 @@ def test_a_full_disk_leaves_no_half_files(tmp_path):
     assert files == [tmp_path / "state"] and files[0].read_text() == "old"
 
 
+REALLY_FULL_DISK = """
+import pathlib, shutil, sys
+import numpy as np
+from tercel import aot
+
+folder = pathlib.Path(sys.argv[1])
+artifact = aot.compile(lambda x: x + 1, np.float32(1), name="add")
+saved = []
+for left in range(0, 2500, 250):  # each file in turn is the one that there is no room for
+    (folder / "filler").write_bytes(bytes(3000 - left << 10))
+    try:
+        artifact.save_library(folder / "library")
+    except Exception as error:
+        assert "No space left on device" in str(error), error
+        assert not any((folder / "library").iterdir())
+    else:
+        saved.append(left)
+        shutil.rmtree(folder / "library")
+assert saved and saved[0] > 1000, saved
+"""
+
+
+def test_a_disk_that_becomes_full(tmp_path):
+    def inside(*words):
+        return subprocess.run(
+            ["unshare", "--map-root-user", "--mount", "sh", "-ec",
+             'mount -t tmpfs -o size=3000k tmpfs "$1"; shift; "$@"', "sh", tmp_path, *words],
+            text=True, capture_output=True, timeout=300)
+
+    if shutil.which("unshare") is None or inside("true").returncode != 0:
+        pytest.skip("needs a file system of its own")
+    done = inside(sys.executable, "-c", REALLY_FULL_DISK, tmp_path)
+    assert done.returncode == 0, done.stderr
+
+
 def test_a_pipe_stays_a_pipe(tmp_path):
     artifact = aot.compile(lambda x: x + 1, np.float32(1))
     os.mkfifo(tmp_path / "pipe")

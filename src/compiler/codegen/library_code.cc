@@ -188,7 +188,7 @@ Result<ObjectCode> compileLibraryCode(const LibraryCode& library, Architecture a
   return code;
 }
 
-Status writeArchive(const std::vector<std::string>& objects, const std::string& path) {
+Result<std::vector<std::byte>> archiveOf(const std::vector<std::string>& objects) {
   std::vector<llvm::NewArchiveMember> members;
   for (const std::string& object : objects) {
     auto member = llvm::NewArchiveMember::getFile(object, /*Deterministic=*/true);
@@ -196,12 +196,12 @@ Status writeArchive(const std::vector<std::string>& objects, const std::string& 
     member->MemberName = llvm::sys::path::filename(object);
     members.push_back(std::move(*member));
   }
-  if (llvm::Error error = llvm::writeArchive(path, members, llvm::SymtabWritingMode::NormalSymtab,
-                                             llvm::object::Archive::K_GNU, /*Deterministic=*/true,
-                                             /*Thin=*/false)) {
-    return internalError("cannot write ", path, ": ", toString(std::move(error)));
-  }
-  return Status();
+  auto archive = llvm::writeArchiveToBuffer(members, llvm::SymtabWritingMode::NormalSymtab,
+                                            llvm::object::Archive::K_GNU, /*Deterministic=*/true,
+                                            /*Thin=*/false);
+  if (!archive) return internalError("no archive: ", toString(archive.takeError()));
+  const auto* first = reinterpret_cast<const std::byte*>((*archive)->getBufferStart());
+  return std::vector<std::byte>(first, first + (*archive)->getBufferSize());
 }
 
 }  // namespace tercel::codegen

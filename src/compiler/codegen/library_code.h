@@ -31,6 +31,6 @@ bool isLibraryFunction(std::string_view name);
 Result<ObjectCode> compileLibraryCode(const LibraryCode& library, Architecture architecture);
 
 // A static library of object files; its members have the files' names.
-Status writeArchive(const std::vector<std::string>& objects, const std::string& path);
+Result<std::vector<std::byte>> archiveOf(const std::vector<std::string>& objects);
 
 }  // namespace tercel::codegen
