@@ -120,6 +120,7 @@ def test_static_libraries_for_different_levels_in_one_program(tmp_path):
                           text=True).stdout == "0 23 23 0"
 
 
-@pytest.mark.parametrize("function, most", [(jnp.fft.fft, 325_000), (jnp.sort, 320_000)])
-def test_a_part_is_small(tmp_path, function, most):
-    assert save(tmp_path, "part", ["x86-64-v3"], lambda x, a: function(x)) < most
+@pytest.mark.parametrize("function", [lambda x, a: jnp.fft.fft(x), lambda x, a: jnp.sort(x),
+                                      lambda x, a: jnp.linalg.solve(a, x)])
+def test_a_part_is_small(tmp_path, function):
+    assert save(tmp_path, "part", ["x86-64-v3"], function) < 300_000

@@ -33,28 +33,29 @@ struct Buffer {
 
 class Instance {
  public:
-  static Result<std::unique_ptr<Instance>> create(std::shared_ptr<const LoadedArtifact> artifact,
-                                                  InstanceOptions options);
-  ~Instance();
+  // What is cold is compiled for size.
+  [[gnu::cold]] static Result<std::unique_ptr<Instance>> create(
+      std::shared_ptr<const LoadedArtifact> artifact, InstanceOptions options);
+  [[gnu::cold]] ~Instance();
 
   const LoadedArtifact& artifact() const { return *artifact_; }
 
   // FAILED_PRECONDITION while another thread is in any of these. Allocates nothing but in the
   // first call of a procedure and of a thread.
   Status call(size_t procedure, std::span<const Buffer> arguments, std::span<const Buffer> results);
-  Status getGlobal(size_t global, Buffer to) const;
-  Status setGlobal(size_t global, std::span<const std::byte> from);
-  Status saveState(const std::string& path) const;
-  Status loadState(const std::string& path);
+  [[gnu::cold]] Status getGlobal(size_t global, Buffer to) const;
+  [[gnu::cold]] Status setGlobal(size_t global, std::span<const std::byte> from);
+  [[gnu::cold]] Status saveState(const std::string& path) const;
+  [[gnu::cold]] Status loadState(const std::string& path);
 
  private:
   struct Bound;
   class Use;
 
-  Instance(std::shared_ptr<const LoadedArtifact> artifact, InstanceOptions options);
-  Status allocate();
-  Result<void*> newMemory(size_t bytes, const char* what);
-  std::unique_ptr<Bound> newBound(size_t procedure) const;
+  [[gnu::cold]] Instance(std::shared_ptr<const LoadedArtifact> artifact, InstanceOptions options);
+  [[gnu::cold]] Status allocate();
+  [[gnu::cold]] Result<void*> newMemory(size_t bytes, const char* what);
+  [[gnu::cold]] std::unique_ptr<Bound> newBound(size_t procedure) const;
   Status bind(std::span<const Buffer> arguments, std::span<const Buffer> results, Bound& bound);
   std::byte* valueOf(size_t global) const;
   Status run(Bound& bound);
