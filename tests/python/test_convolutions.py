@@ -135,3 +135,32 @@ def test_what_lies_around_an_image_need_not_be_zeros(agree, rng):
         agree(lambda x, w: convolve(jax.numpy.pad(x, edges, constant_values=value), w),
               x[:, :8, :8], w, scale=10)
     agree(convolve, x, w, scale=10)
+
+
+EDGES = [[(0, 0), (1, 2), (3, 0)], [(0, 0), (0, 0), (0, 1)], [(0, 0), (5, 5), (40, 17)],
+         [(1, 0), (1, 1), (0, 0)]]
+
+
+@pytest.mark.parametrize("dtype, edges", [("float32", edges) for edges in EDGES] + [
+    (dtype, EDGES[0]) for dtype in ("float64", "bfloat16", "int32", "complex64")])
+def test_products_inside_of_arrays_with_edges(agree, rng, x64, dtype, edges):
+    x, w = (rng.integers(-3, 4, shape).astype(dtype) for shape in ((70, 9, 24), (24, 40)))
+    before = np.zeros([n + sum(e) for n, e in zip((70, 9, 40), edges)], dtype)
+    agree(lambda x, w: jax.numpy.pad(x @ w + 1, edges, constant_values=5), x, w)
+    agree(lambda x, w: jax.numpy.pad(x[:1, :3] @ w[:, :5], edges), x, w)
+    agree(lambda x, w: jax.lax.fori_loop(
+        0, 2, lambda i, y: jax.numpy.pad((x + i) @ w, edges) - y, before), x, w)
+
+
+@pytest.mark.parametrize("seed, first", [(0, False), (1, False), (2, True), (3, True)])
+def test_convolutions_of_convolutions(agree, rng, seed, first):
+    shape = shape_of(seed) | {"padding": "SAME", "features": 8, "channels": 8}
+    convolve, x, w = convolution(rng, first, shape)
+
+    def network(x, w):
+        for _ in range(3):
+            x = jax.nn.relu(convolve(x, w) + 0.5)
+        return x
+
+    agree(network, x, w, scale=30)
+    agree(jax.grad(lambda x, w: (network(x, w) ** 2).mean(), (0, 1)), x, w, scale=100)

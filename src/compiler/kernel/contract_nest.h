@@ -165,6 +165,11 @@ class ContractNest {
   Sums stepAlong(Emitter& e, const Tile& tile, const Groups& groups, const Index& k,
                  const Guard& guard, const Sums& sums);
 
+  // contract_pad.cc
+  void storeEdges(V task, int64_t tasks);
+  void storeEdges(const ir::Op& pad, const Indices& at);
+  void storeEdge(const ir::Op& pad, const Index& first, int64_t count);
+
   // Elements of the operands.
   Emitter emitter(int lanes);
   V operandAt(Emitter& e, size_t operand, const Groups& groups);

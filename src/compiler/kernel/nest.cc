@@ -105,6 +105,13 @@ bool computesWithIndices(const ir::Module& module, const ir::Op& op) {
   }
 }
 
+// Where an element of what is padded lies in the result.
+Indices insidePadding(IndexSpace& space, const ir::Op& pad, Indices at) {
+  const ir::Ints& low = pad.ints(ir::AttrKey::edge_padding_low);
+  for (size_t d = 0; d < at.size(); ++d) at[d] = space.add(at[d], Index(low[d]));
+  return at;
+}
+
 }  // namespace
 
 void KernelLowering::addParams() {
@@ -229,13 +236,26 @@ void KernelLowering::forTasks(int64_t count, const std::function<void(V)>& body)
   builder.forLoop(builder.taskBegin(), builder.taskEnd(), 1, body);
 }
 
+const ir::Op* paddedProduct(const ir::Module& module, const Cluster& cluster) {
+  if (cluster.nest != Nest::contract) return nullptr;
+  const ir::Op* made = module.def(cluster.outputs[0]);
+  return made->kind == ir::OpKind::pad_ ? made : nullptr;
+}
+
 void storeOutputs(Lowering& low, Emitter& e, std::span<const int64_t> domain, const Indices& at) {
-  Index linear = e.space().linear(at, domain);
+  IndexSpace& space = e.space();
+  const Index linear = space.linear(at, domain);
+  const ir::Op* pad = paddedProduct(low.module, low.cluster);
+  if (pad && std::ranges::equal(low.module.shape(pad->operand(0)).dims, domain)) {
+    const Indices inside = insidePadding(space, *pad, at);
+    const Dims& dims = low.module.shape(pad->result()).dims;
+    return low.storeOutput(e, 0, space.linear(inside, dims), e.at(pad->operand(0), at));
+  }
   std::vector<Elem> values;
   for (ir::Value v : low.cluster.outputs) {
     const Dims& own = low.module.shape(v).dims;
     bool same = std::ranges::equal(own, domain);
-    values.push_back(e.at(v, same ? at : e.space().delinear(linear, own)));
+    values.push_back(e.at(v, same ? at : space.delinear(linear, own)));
   }
   for (size_t o = 0; o < values.size(); ++o) low.storeOutput(e, o, linear, values[o]);
 }

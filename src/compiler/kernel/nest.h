@@ -68,6 +68,10 @@ class KernelLowering : public KernelHolder, public Lowering {
   bool moves_bits_ = false;
 };
 
+// The pad that is the output of a product with its epilogue: its domain is what is padded, which is
+// stored inside of the output. Null where there is none.
+const ir::Op* paddedProduct(const ir::Module& module, const Cluster& cluster);
+
 // Evaluates all outputs at the indices of a domain whose elements they have, in its order, then
 // stores them.
 void storeOutputs(Lowering& low, Emitter& e, std::span<const int64_t> domain, const Indices& at);

@@ -209,7 +209,10 @@ ContractSizes ContractNest::sizes() const {
 void ContractNest::run() {
   addScratch();
   int64_t tasks = elementCount(task_extents_) * tiling_.row_tasks * tiling_.column_tasks;
-  low_.forTasks(tasks, [&](V task) { emitTask(task); });
+  low_.forTasks(tasks, [&](V task) {
+    emitTask(task);
+    storeEdges(task, tasks);
+  });
 }
 
 std::vector<size_t> ContractNest::outerSums() const {
@@ -247,8 +250,10 @@ Index ContractNest::inBlock(size_t group, V i) {
 bool ContractNest::hasEpilogue() const {
   const std::vector<ir::OpId>& ops = low_.cluster.ops;
   auto product = std::ranges::find(ops, &op_, [&](ir::OpId id) { return &m_.op(id); });
-  return !std::all_of(std::next(product), ops.end(),
-                      [&](ir::OpId id) { return m_.op(id).kind == OpKind::reshape_; });
+  return !std::all_of(std::next(product), ops.end(), [&](ir::OpId id) {
+    const OpKind kind = m_.op(id).kind;
+    return kind == OpKind::reshape_ || kind == OpKind::pad_ || kind == OpKind::constant_;
+  });
 }
 
 void ContractNest::addScratch() {

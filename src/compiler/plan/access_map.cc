@@ -174,6 +174,10 @@ AccessMap operandMap(const ir::Module& m, const ir::Op& op, size_t operand,
     }
     case OpKind::dynamic_update_slice_:  // its domain is the update
       return operand == 1 ? AccessMap::identity(domain) : irregular(m, op, operand, result, 1);
+    case OpKind::pad_:  // so is that of a padded product what is padded
+      return operand == 0 && domain.extents == from && result.isIdentity(domain)
+                 ? result
+                 : irregular(m, op, operand, result, 1);
     default:
       if (!ir::isElementwise(op.kind) && op.kind != OpKind::optimization_barrier_)
         return irregular(m, op, operand, result, 1);

@@ -7,6 +7,7 @@
 #include "compiler/plan/from_memory.h"
 #include "compiler/plan/groups.h"
 #include "compiler/plan/op_traits.h"
+#include "compiler/plan/padded_products.h"
 #include "compiler/plan/read_order.h"
 #include "core/status.h"
 
@@ -339,7 +340,8 @@ class Fusion {
   }
 
   const Dims& domainDims(const Op& o) const {
-    return m_.shape(o.kind == OpKind::dynamic_update_slice_ ? o.operand(1) : o.result()).dims;
+    if (o.kind == OpKind::dynamic_update_slice_) return m_.shape(o.operand(1)).dims;
+    return m_.shape(padsProduct(m_, uses_, o) ? o.operand(0) : o.result()).dims;
   }
 
   const ir::Module& m_;
