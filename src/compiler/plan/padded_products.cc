@@ -40,8 +40,10 @@ bool isOfProduct(const ir::Module& m, const RegionUses& uses, ir::Value v) {
 
 bool padsProduct(const ir::Module& module, const RegionUses& uses, const Op& op) {
   if (op.kind != OpKind::pad_ || !hasPlainEdges(module, op)) return false;
-  const Shape& shape = module.shape(op.operand(0));
-  return !isComplex(shape.dtype) && !isPred(shape.dtype) && shape.elements() > 0 &&
+  const Shape& inside = module.shape(op.operand(0));
+  // Edges that are more than what they surround are work for tasks of their own.
+  const bool is_mostly_edge = module.shape(op.result()).elements() > 2 * inside.elements();
+  return !is_mostly_edge && !isComplex(inside.dtype) && !isPred(inside.dtype) &&
          isOfProduct(module, uses, op.operand(0));
 }
 
