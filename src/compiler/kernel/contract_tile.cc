@@ -62,13 +62,14 @@ void ContractNest::emitTile(const Tile& tile, Part part) {
   storeKept(tile);
 }
 
-// Whether products that met subnormal numbers are made in f64. Tiles of many sums, whose code would
-// be long, have operands that are worth scaling (runtime/kernels/rescale.h).
+// Whether products that met subnormal numbers are made in f64. Short sums take less time than to
+// look; tiles of many sums, whose code would be long, have operands that are worth scaling
+// (runtime/kernels/rescale.h).
 bool ContractNest::looksForSubnormals() const {
-  constexpr int64_t kMostSums = 8;
+  constexpr int64_t kMostSums = 8, kFewestSteps = 64;
   const int64_t columns = tiling_.along_k ? tiling_.panel() : tiling_.vectors;
   return m_.shape(op_.result()).dtype == DType::f32 && tiling_.parts == 1 && !tiling_.in_tiles &&
-         tiling_.rows * columns <= kMostSums;
+         k_ >= kFewestSteps && tiling_.rows * columns <= kMostSums;
 }
 
 ContractNest::Sums ContractNest::bySubnormals(const std::function<Sums()>& sums) {

@@ -116,7 +116,7 @@ bool RowStages::sumsProducts(int stage) const {
   return std::ranges::any_of(reductionsOf(stage), [&](size_t r) {
     const Op* def = m_.def(op(r).operand(0));
     while (def && def->kind == OpKind::reshape_) def = m_.def(def->operand(0));
-    return def && def->kind == OpKind::multiply_ &&
+    return def && def->kind == OpKind::multiply_ && def->operand(0) != def->operand(1) &&
            m_.shape(def->result()).dtype == DType::f32;
   });
 }

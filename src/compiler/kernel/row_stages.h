@@ -21,7 +21,7 @@ class RowStages {
   bool isFullOutput(size_t output) const { return full_output_[output]; }
   int outputStage(size_t output) const;
   size_t accumulators() const;  // that a stage carries, at most
-  bool sumsProducts(int stage) const;  // of f32
+  bool sumsProducts(int stage) const;  // of f32, which may be far apart: not squares
   bool sumsProducts() const;
   bool computesCostly(int stage) const;  // for its reductions, what no earlier stage has
 
