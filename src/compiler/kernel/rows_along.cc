@@ -1,0 +1,110 @@
+#include <algorithm>
+
+#include "compiler/kernel/rows_nest.h"
+
+namespace tercel::kernel {
+
+void RowsNest::emitRow(Emitter& e, const std::vector<Index>& groups) {
+  for (int stage = 0; stage < stages_.count(); ++stage) {
+    Elems sums = e.scope([&] { return rowStage(e, stage, groups); });
+    bindReduced(e, stage, sums);
+    bindSaved(e, stage);
+  }
+  storeReducedOutputs(e, plan_.domainAt(groups));
+}
+
+RowsNest::Elems RowsNest::rowStage(Emitter& e, int stage, const std::vector<Index>& groups) {
+  return foldLanes(b_, rowVectors(e, stage, groups), plan_.lanes(), merge(e, stage));
+}
+
+// Whose lanes are still to be merged.
+RowsNest::Elems RowsNest::rowVectors(Emitter& e, int stage, const std::vector<Index>& groups) {
+  Elems start = startValues(e, stage);
+  size_t n = start.size();
+  // Several accumulators start from the init several times. Additions that wait for each other
+  // are hidden by work that does not.
+  bool several = n > 0 && n <= 2 && plan_.vectorExtent() >= 8 * plan_.lanes() && repeatable_ &&
+                 !stages_.computesCostly(stage);
+  size_t unroll = !several ? 1 : n == 1 && low_.machine.vector_bytes < 64 ? 8 : 4;
+  Elems now;
+  for (size_t u = 0; u < unroll; ++u) now.insert(now.end(), start.begin(), start.end());
+  now = reducedLoops(e, groups, now, [&](std::vector<Index>& at, Elems values) {
+    return vectorLoop(e, stage, at, std::move(values), n);
+  });
+  Elems sums(now.begin(), now.begin() + static_cast<int64_t>(n));
+  for (size_t u = 1; u < unroll; ++u) sums = merge(e, stage)(sums, part(now, n, u));
+  return sums;
+}
+
+// Rows one after another; where all have been, their lanes are merged at once.
+void RowsNest::emitBlock(Emitter& e, std::vector<Index> groups, const Position& rows) {
+  int64_t lanes = plan_.lanes();
+  std::vector<std::vector<BufferId>> kept;  // of each stage: the accumulators of the rows
+  std::vector<Elems> sums;
+  for (int stage = 0; stage < stages_.count(); ++stage) {
+    std::vector<BufferId> squares;
+    for (const Elem& x : startValues(e, stage))
+      squares.push_back(b_.addScratch(b_.type(x.re).scalar, lanes * lanes));
+    b_.forLoop(b_.index(0), rows.count, 1, [&](V row) {
+      e.scope([&] {
+        groups[plan_.rowGroup()] = space_.loop(b_.iadd(rows.first, row), plan_.rowCount());
+        column_ = space_.scale(space_.loop(row, lanes), row_size_);
+        for (int s = 0; s < stage; ++s) {
+          Elems own;
+          for (BufferId buffer : kept[static_cast<size_t>(s)])
+            own.push_back({b_.load(buffer, row, 1), {}});
+          bindReduced(e, s, own);
+          bindSaved(e, s);
+        }
+        Elems vectors = rowVectors(e, stage, groups);
+        for (size_t i = 0; i < squares.size(); ++i)
+          b_.store(squares[i], b_.imul(row, b_.index(lanes)), vectors[i].re);
+      });
+    });
+    kept.push_back(squares);
+    if (squares.empty()) continue;
+    sums.push_back(foldSquare(b_, squares, plan_.lanes(), merge(e, stage)));
+    for (size_t i = 0; i < squares.size() && stage + 1 < stages_.count(); ++i)
+      b_.store(squares[i], b_.index(0), sums.back()[i].re);
+  }
+  for (size_t stage = 0; stage < sums.size(); ++stage)
+    bindReduced(e, static_cast<int>(stage), sums[stage]);
+  groups[plan_.rowGroup()] = rows.index;
+  e.guarded(rows.guard, [&] { storeReducedOutputs(e, plan_.domainAt(groups)); });
+}
+
+// As many vectors at a time as there are sets of `n` accumulators, then single ones, then the
+// rest.
+RowsNest::Elems RowsNest::vectorLoop(Emitter& e, int stage, std::vector<Index> groups, Elems now,
+                                     size_t n) {
+  if (plan_.empty()) return visit(e, stage, plan_.domainAt(groups), {}, now);
+  int64_t lanes = plan_.lanes(), extent = plan_.vectorExtent();
+  int64_t unroll = n == 0 ? 1 : static_cast<int64_t>(now.size() / n);
+  auto visitAt = [&](V i, int64_t u, const Guard& guard, Elems& values) {
+    groups[plan_.vector()] = plan_.vectorIndex(i, u * lanes);
+    size_t which = static_cast<size_t>(u);
+    Elems next = e.scope([&] {
+      return visit(e, stage, plan_.domainAt(groups), guard, part(values, n, which));
+    });
+    std::ranges::copy(next, values.begin() + static_cast<int64_t>(n * which));
+  };
+  int64_t whole = extent / (lanes * unroll) * (lanes * unroll), vectors = extent / lanes * lanes;
+  now = elemLoop(e, 0, whole, lanes * unroll, now, [&](V i, const Elems& before) {
+    return bySubnormals(e, stage, before, [&](Elems values) {
+      for (int64_t u = 0; u < unroll; ++u) visitAt(i, u, {}, values);
+      return values;
+    });
+  });
+  if (whole == extent) return now;
+  return bySubnormals(e, stage, now, [&](Elems rest) {
+    rest = elemLoop(e, whole, vectors, lanes, rest, [&](V i, Elems values) {
+      visitAt(i, 0, {}, values);
+      return values;
+    });
+    Guard last = firstLanes(b_, plan_.lanes(), b_.index(extent - vectors));
+    if (vectors < extent) visitAt(b_.index(vectors), 0, last, rest);
+    return rest;
+  });
+}
+
+}  // namespace tercel::kernel

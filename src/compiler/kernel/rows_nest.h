@@ -1,0 +1,89 @@
+// Reductions over rows with what feeds them and what uses them, one row (or a few columns) at a
+// time: softmax and layer norm read their row from memory once.
+#pragma once
+#include "compiler/kernel/lane_fold.h"
+#include "compiler/kernel/lane_plan.h"
+#include "compiler/kernel/row_stages.h"
+
+namespace tercel::kernel {
+
+class RowsNest {
+ public:
+  explicit RowsNest(Lowering& low)
+      : m_(low.module), low_(low), cluster_(low.cluster), b_(low.builder), space_(b_),
+        stages_(m_, cluster_), plan_(low, space_) {}
+  void run();
+
+ private:
+  using Elems = std::vector<Elem>;
+  // A value kept in scratch memory from the stage that makes it.
+  struct Saved {
+    size_t op;
+    int stage;
+    BufferId scratch;
+  };
+  static size_t width(const ir::Op& reduction) { return reduction.results.size(); }
+  static std::span<const Elem> part(const Elems& elems, size_t size, size_t which) {
+    return std::span(elems).subspan(size * which, size);
+  }
+  DType savedType(size_t op) const { return m_.shape(stages_.op(op).result()).dtype; }
+
+  // nest_rows.cc: what is decided before.
+  void probe(Emitter& e, const Indices& domain);
+  bool foldsSlowly(const ir::Op& reduction) const;
+  bool foldsSlowly() const;
+  bool readsNarrow() const;
+  int64_t longestGatheredRow() const;
+  int64_t longestBlockedRow() const;
+  int64_t rowSize() const;
+  void findSaved();
+
+  // rows_values.cc: what a stage computes at one place, and what is kept of it.
+  Elems operands(Emitter& e, size_t r, const Indices& domain);
+  void storeOutput(Emitter& e, size_t o, const Indices& at);
+  void storeReducedOutputs(Emitter& e, const Indices& domain);
+  Elems startValues(Emitter& e, int stage);
+  Elems visit(Emitter& e, int stage, const Indices& domain, const Guard& guard,
+              std::span<const Elem> before);
+  Index savedIndex(const Indices& domain, const Index& column);
+  void save(Emitter& e, const Saved& s, const Indices& domain);
+  void bindSaved(Emitter& e, int stage);
+  void bindReduced(Emitter& e, int stage, std::span<const Elem> values);
+  Merge merge(Emitter& e, int stage);
+  using Sums = std::function<Elems(Elems)>;
+  Elems bySubnormals(Emitter& e, int stage, const Elems& before, const Sums& sums);
+  using Inner = std::function<Elems(std::vector<Index>&, Elems)>;
+  Elems reducedLoops(Emitter& e, std::vector<Index> groups, Elems now, const Inner& inner);
+
+  // rows_along.cc: vectors lie along the rows.
+  void emitRow(Emitter& e, const std::vector<Index>& groups);
+  Elems rowStage(Emitter& e, int stage, const std::vector<Index>& groups);
+  Elems rowVectors(Emitter& e, int stage, const std::vector<Index>& groups);
+  void emitBlock(Emitter& e, std::vector<Index> groups, const Position& rows);
+  Elems vectorLoop(Emitter& e, int stage, std::vector<Index> groups, Elems now, size_t n);
+
+  // rows_across.cc: vectors lie across the rows, each with accumulators of its own.
+  void emitColumns(Emitter& e, std::vector<Index> groups, std::span<const Position> columns);
+  Elems columnStage(Emitter& e, int stage, const std::vector<Index>& groups,
+                    std::span<const Position> columns, const std::vector<Elems>& sums,
+                    Elems start);
+  Index columnIndex(size_t w);
+  void bindColumn(Emitter& e, int stage, std::span<const Elem> sums);
+
+  const ir::Module& m_;
+  Lowering& low_;
+  const Cluster& cluster_;
+  Builder& b_;
+  IndexSpace space_;
+  RowStages stages_;
+  LanePlan plan_;
+  std::vector<Saved> saved_;
+  Index column_;        // being emitted, of those that a task has side by side; or its row's start
+  int64_t row_size_ = 1;
+  int64_t pitch_ = 1;   // columns that are saved beside each other
+  int64_t width_ = 1;   // vectors of columns
+  bool repeatable_ = false;
+  bool streaming_ = false;
+};
+
+}  // namespace tercel::kernel

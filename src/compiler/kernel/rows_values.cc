@@ -1,0 +1,165 @@
+#include <algorithm>
+
+#include "compiler/kernel/rows_nest.h"
+
+namespace tercel::kernel {
+
+using ir::Op;
+using ir::Value;
+
+RowsNest::Elems RowsNest::operands(Emitter& e, size_t r, const Indices& domain) {
+  Elems elems;
+  Indices at = stages_.operandIndices(r, domain);
+  for (size_t k = 0; k < width(stages_.op(r)); ++k)
+    elems.push_back(e.at(stages_.op(r).operand(k), at));
+  return elems;
+}
+
+void RowsNest::storeOutput(Emitter& e, size_t o, const Indices& at) {
+  Value v = cluster_.outputs[o];
+  Elem elem = e.at(v, at);
+  e.streaming = streaming_;
+  low_.storeOutput(e, o, e.space().linear(at, m_.shape(v).dims), elem);
+  e.streaming = false;
+}
+
+void RowsNest::storeReducedOutputs(Emitter& e, const Indices& domain) {
+  for (size_t o = 0; o < cluster_.outputs.size(); ++o)
+    if (!stages_.isFullOutput(o))
+      e.scope([&] { storeOutput(e, o, stages_.outputIndices(o, domain)); });
+}
+
+// One accumulator for each result of each reduction of the stage.
+RowsNest::Elems RowsNest::startValues(Emitter& e, int stage) {
+  Elems values;
+  for (size_t r : stages_.reductionsOf(stage)) {
+    const Op& op = stages_.op(r);
+    for (size_t k = 0; k < width(op); ++k)
+      values.push_back(elemWiden(b_, e.at(op.operand(width(op) + k), {}), plan_.lanes()));
+  }
+  return values;
+}
+
+// Everything a stage does at one place of the domain.
+RowsNest::Elems RowsNest::visit(Emitter& e, int stage, const Indices& domain, const Guard& guard,
+                                std::span<const Elem> before) {
+  return e.guarded(guard, [&] {
+    for (const Saved& s : saved_)
+      if (s.stage == stage) save(e, s, domain);
+    Elems now;
+    for (size_t r : stages_.reductionsOf(stage)) {
+      size_t n = width(stages_.op(r));
+      auto mine = before.subspan(now.size(), n);
+      Elems args(mine.begin(), mine.end());
+      for (const Elem& x : operands(e, r, domain)) args.push_back(x);
+      Elems next = e.runRegion(stages_.op(r).regions[0], args);
+      for (size_t k = 0; k < n; ++k) {
+        if (guard.lanes.valid()) next[k] = elemSelect(b_, guard.lanes, next[k], mine[k]);
+        now.push_back(elemWiden(b_, next[k], b_.type(mine[k].re).lanes));
+      }
+    }
+    for (size_t o = 0; o < cluster_.outputs.size(); ++o)
+      if (stages_.isFullOutput(o) && stages_.outputStage(o) == stage) storeOutput(e, o, domain);
+    return now;
+  });
+}
+
+// Of a saved value: its place in the row, then its column in the task, or its row's start.
+Index RowsNest::savedIndex(const Indices& domain, const Index& column) {
+  Index sum;
+  int64_t stride = 1;
+  for (size_t d = domain.size(); d-- > 0;) {
+    if (!cluster_.reduced[d]) continue;
+    sum = space_.add(sum, space_.scale(domain[d], stride));
+    stride *= cluster_.domain[d];
+  }
+  return space_.add(space_.scale(sum, pitch_), column);
+}
+
+// Scratch holds elements as they are in registers.
+void RowsNest::save(Emitter& e, const Saved& s, const Indices& domain) {
+  Value v = stages_.op(s.op).result();
+  DType dtype = m_.shape(v).dtype;
+  DType held = dtype == DType::f16 || dtype == DType::bf16 ? DType::f32 : dtype;
+  e.storeAt(s.scratch, held, savedIndex(domain, column_),
+            e.at(v, stages_.mappedIndices(s.op, domain)));
+}
+
+void RowsNest::bindSaved(Emitter& e, int stage) {
+  for (const Saved& s : saved_) {
+    if (s.stage != stage) continue;
+    std::vector<int32_t> map = cluster_.maps[s.op];
+    auto place = [this, map, column = column_](std::span<const Index> at) {
+      Indices domain(cluster_.domain.size());
+      for (size_t i = 0; i < map.size(); ++i)
+        if (map[i] >= 0) domain[static_cast<size_t>(map[i])] = at[i];
+      return savedIndex(domain, column);
+    };
+    e.bindPlaced(stages_.op(s.op).result(), s.scratch, place);
+  }
+}
+
+void RowsNest::bindReduced(Emitter& e, int stage, std::span<const Elem> values) {
+  size_t at = 0;
+  for (size_t r : stages_.reductionsOf(stage))
+    for (Value v : stages_.op(r).results) {
+      const Elem& x = values[at++];
+      e.bindElem(v, {roundTo(b_, x.re, m_.shape(v).dtype), x.im});
+    }
+}
+
+// Runs the reducers of a stage on two sets of accumulators.
+Merge RowsNest::merge(Emitter& e, int stage) {
+  return [this, &e, stage](std::span<const Elem> a, std::span<const Elem> b) {
+    return e.scope([&] {
+      Elems result;
+      for (size_t r : stages_.reductionsOf(stage)) {
+        size_t n = width(stages_.op(r));
+        Elems args;
+        for (auto side : {a, b})
+          for (const Elem& x : side.subspan(result.size(), n)) args.push_back(x);
+        for (const Elem& x : e.runRegion(stages_.op(r).regions[0], args)) result.push_back(x);
+      }
+      return result;
+    });
+  };
+}
+
+RowsNest::Elems RowsNest::bySubnormals(Emitter& e, int stage, const Elems& before,
+                                       const Sums& sums) {
+  if (plan_.lanes() == 1 || !stages_.sumsProducts(stage)) return sums(before);
+  auto branch = [&](bool in_doubles) {
+    e.in_doubles = in_doubles;
+    Builder::Values values;
+    for (const Elem& x : e.scope([&] { return sums(before); }))
+      for (V v : {x.re, x.im})
+        if (v.valid()) values.push_back(v);
+    e.in_doubles = false;
+    return values;
+  };
+  auto values = b_.ifElse(b_.metSubnormals(), [&] { return branch(true); },
+                          [&] { return branch(false); });
+  Elems now = before;
+  size_t at = 0;
+  for (Elem& x : now)
+    for (V* v : {&x.re, &x.im})
+      if (v->valid()) *v = values[at++];
+  return now;
+}
+
+RowsNest::Elems RowsNest::reducedLoops(Emitter& e, std::vector<Index> groups, Elems now,
+                                       const Inner& inner) {
+  std::vector<size_t> walked;
+  Dims extents;
+  for (size_t g = 0; g < groups.size(); ++g) {
+    if (!plan_.isWalked(g) || g == plan_.vector()) continue;
+    walked.push_back(g);
+    extents.push_back(plan_.loops().groupExtent(g));
+  }
+  return e.loops(extents, std::move(now), [&](const Indices& at, Elems values) {
+    for (size_t i = 0; i < walked.size(); ++i) groups[walked[i]] = at[i];
+    return inner(groups, std::move(values));
+  });
+}
+
+}  // namespace tercel::kernel
