@@ -51,7 +51,7 @@ class Fusion {
         (isSpreadOut(m_, o) || (followsFromMemory(m_, region_id_, uses_, p) && mayDoAgain(p, uses))))
       return copyIntoUsers(p, uses);
     bool joins = uses.size() == 1 ? !groups_[uses[0].group].alone && join(p, uses[0])
-                                  : joinEarlier(p, uses);
+                                  : joinEarlier(p, uses) || joinFirst(p, uses);
     if (!joins) startGroup(p, false);
   }
 
@@ -192,6 +192,28 @@ class Fusion {
     if (group.makes == kMostMade || !join(p, in)) return false;
     ++groups_[groups_.ownerOf(p)].makes;
     return true;
+  }
+
+  // What several groups need is made in the first of them, where each element is evaluated once, and
+  // read by those that follow: of a softmax that is kept for a gradient, in the pass over its rows.
+  bool joinFirst(uint32_t p, const std::vector<UsesIn>& uses) {
+    if (uses.empty() || !ir::isElementwise(op(p).kind)) return false;
+    const UsesIn& in = *std::ranges::min_element(uses, {}, [&](const UsesIn& use) {
+      return groups_[use.group].members.front();
+    });
+    const Group& group = groups_[in.group];
+    if (group.alone || !group.has_reduce || group.has_heavy || group.is_update) return false;
+    return isOutput(groups_.mapIn(p, in), group.domain) && join(p, in);
+  }
+
+  // Whether a value so indexed is one that a kernel of the domain may store: whole, or of its rows.
+  bool isOutput(const AccessMap& map, const Domain& domain) const {
+    if (map.isIdentity(domain)) return true;
+    const AccessMap identity = AccessMap::identity(domain);
+    SmallVector<int32_t, 6> kept;
+    for (size_t d = 0; d < domain.extents.size(); ++d)
+      if (!domain.reduced[d]) kept.push_back(identity.dims[d]);
+    return map.regular && map.dims == kept;
   }
 
   // Of a group's products one joins it. Others are better off with what is done to them first, as in
