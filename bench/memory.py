@@ -4,7 +4,6 @@ import concurrent.futures
 import ctypes
 import math
 import os
-import time
 
 import numpy as np
 
@@ -14,7 +13,7 @@ _memchr.argtypes = (ctypes.c_void_p, ctypes.c_int, ctypes.c_size_t)
 
 
 class Probe:
-    """Reads so many bytes again and again; seconds is the least time of it."""
+    """Reads so many bytes; seconds is the least time that it took."""
 
     def __init__(self, size):
         self.bytes = np.ones(size, np.uint8)
@@ -26,13 +25,3 @@ class Probe:
         part = self.bytes.size // self.threads
         list(self.pool.map(lambda i: _memchr(self.bytes.ctypes.data + i * part, 0, part),
                            range(self.threads)))
-
-    def run_slice(self, length):
-        end = time.perf_counter() + length
-        while True:
-            begin = time.perf_counter()
-            self.run()
-            now = time.perf_counter()
-            self.seconds = min(self.seconds, now - begin)
-            if now >= end:
-                return

@@ -2,6 +2,8 @@
 
 import dataclasses
 import importlib
+import math
+import time
 from typing import Callable
 
 MODULES = ("elementwise", "products", "training", "loops", "unrolled", "indexing")
@@ -38,6 +40,18 @@ def workload(group, name=None, **facts):
         return make
 
     return register
+
+
+def least_time(run, seconds):
+    """The least time of runs, which go on for so many seconds."""
+    least, end = math.inf, time.perf_counter() + seconds
+    while True:
+        begin = time.perf_counter()
+        run()
+        now = time.perf_counter()
+        least = min(least, now - begin)
+        if now >= end:
+            return least
 
 
 def normal(*shape, dtype="float32", seed=0):
