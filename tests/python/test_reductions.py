@@ -153,6 +153,20 @@ def test_gradient_of_a_sum_over_pairs(agree, rng):
     agree(jax.grad(energy, (0, 1)), floats(rng, 97, 3), floats(rng, 97, 97))
 
 
+@pytest.mark.native
+@pytest.mark.parametrize("shape,axes", [((3, 20000, 16), 1), ((20001, 24), 0),
+                                        ((5, 300, 70, 16), (1, 2)),
+                                        ((40, 60, 3, 50, 8), (0, 2, 3))])
+def test_long_sums_keep_their_digits(tercel, rng, shape, axes):
+    """Added up one after another, the 20000 terms would lose two more digits."""
+    x = np.abs(floats(rng, *shape))
+    x = jax.device_put(x, tercel)
+    sums = jax.jit(lambda v: (v.sum(axes), (v * v).sum(axes), v.mean(axes)))(x)
+    exact = np.asarray(x).astype(np.float64)
+    for got, expected in zip(sums, (exact.sum(axes), (exact ** 2).sum(axes), exact.mean(axes))):
+        np.testing.assert_allclose(got, expected, rtol=1e-6)
+
+
 @pytest.mark.parametrize("shape", [(70, 90), (31, 200, 3), (5, 40, 40)])
 def test_sums_along_both_dimensions_of_one_value(agree, rng, shape):
     def both(x, y):

@@ -4,9 +4,8 @@
 
 namespace tercel::kernel {
 
-std::vector<Elem> elemLoop(Emitter& e, int64_t lo, int64_t hi, int64_t step,
-                           std::vector<Elem> carried, const Step& body) {
-  if (lo >= hi) return carried;
+std::vector<Elem> elemLoop(Emitter& e, V lo, V hi, int64_t step, std::vector<Elem> carried,
+                           const Step& body) {
   Builder& b = e.builder();
   auto flat = [](const std::vector<Elem>& elems) {
     Builder::Values values;
@@ -25,10 +24,15 @@ std::vector<Elem> elemLoop(Emitter& e, int64_t lo, int64_t hi, int64_t step,
     }
     return result;
   };
-  return elems(b.forLoop(b.index(lo), b.index(hi), step, flat(carried),
-                         [&](V i, std::span<const V> v) {
-                           return flat(e.scope([&] { return body(i, elems(v)); }));
-                         }));
+  return elems(b.forLoop(lo, hi, step, flat(carried), [&](V i, std::span<const V> v) {
+    return flat(e.scope([&] { return body(i, elems(v)); }));
+  }));
+}
+
+std::vector<Elem> elemLoop(Emitter& e, int64_t lo, int64_t hi, int64_t step,
+                           std::vector<Elem> carried, const Step& body) {
+  if (lo >= hi) return carried;
+  return elemLoop(e, e.builder().index(lo), e.builder().index(hi), step, std::move(carried), body);
 }
 
 void LanePlan::choose(const Dims& domain, const std::vector<bool>& walked,

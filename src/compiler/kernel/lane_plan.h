@@ -17,6 +17,8 @@ struct Position {
 
 // `body` at lo, lo + step ... below hi, with carried elements, in a scope of its own.
 using Step = std::function<std::vector<Elem>(V, std::vector<Elem>)>;
+std::vector<Elem> elemLoop(Emitter& e, V lo, V hi, int64_t step, std::vector<Elem> carried,
+                           const Step& body);
 std::vector<Elem> elemLoop(Emitter& e, int64_t lo, int64_t hi, int64_t step,
                            std::vector<Elem> carried, const Step& body);
 

@@ -25,7 +25,7 @@ RowsNest::Elems RowsNest::columnStage(Emitter& e, int stage, const std::vector<I
                                       std::span<const Position> columns,
                                       const std::vector<Elems>& sums, Elems start) {
   size_t n = start.size() / columns.size();
-  return reducedLoops(e, groups, start, [&](std::vector<Index>& at, Elems values) {
+  return reducedLoops(e, stage, groups, start, [&](std::vector<Index>& at, Elems values) {
     return bySubnormals(e, stage, values, [&](const Elems& before) {
       Elems all;
       for (size_t w = 0; w < columns.size(); ++w) {

@@ -28,7 +28,7 @@ RowsNest::Elems RowsNest::rowVectors(Emitter& e, int stage, const std::vector<In
   size_t unroll = !several ? 1 : n == 1 && low_.machine.vector_bytes < 64 ? 8 : 4;
   Elems now;
   for (size_t u = 0; u < unroll; ++u) now.insert(now.end(), start.begin(), start.end());
-  now = reducedLoops(e, groups, now, [&](std::vector<Index>& at, Elems values) {
+  now = reducedLoops(e, stage, groups, now, [&](std::vector<Index>& at, Elems values) {
     return vectorLoop(e, stage, at, std::move(values), n);
   });
   Elems sums(now.begin(), now.begin() + static_cast<int64_t>(n));

@@ -52,8 +52,11 @@ class RowsNest {
   Merge merge(Emitter& e, int stage);
   using Sums = std::function<Elems(Elems)>;
   Elems bySubnormals(Emitter& e, int stage, const Elems& before, const Sums& sums);
+  bool addsFloats(int stage) const;
   using Inner = std::function<Elems(std::vector<Index>&, Elems)>;
-  Elems reducedLoops(Emitter& e, std::vector<Index> groups, Elems now, const Inner& inner);
+  Elems reducedLoops(Emitter& e, int stage, std::vector<Index> groups, const Elems& start,
+                     const Inner& inner);
+  Elems mergeAll(Emitter& e, int stage, const Elems& a, const Elems& b);
 
   // rows_along.cc: vectors lie along the rows.
   void emitRow(Emitter& e, const std::vector<Index>& groups);

@@ -7,6 +7,8 @@ namespace tercel::kernel {
 using ir::Op;
 using ir::Value;
 
+constexpr int64_t kLongestRun = 256;
+
 RowsNest::Elems RowsNest::operands(Emitter& e, size_t r, const Indices& domain) {
   Elems elems;
   Indices at = stages_.operandIndices(r, domain);
@@ -125,6 +127,7 @@ Merge RowsNest::merge(Emitter& e, int stage) {
   };
 }
 
+// Where products met subnormal numbers before, those to come are made in f64, which has no such.
 RowsNest::Elems RowsNest::bySubnormals(Emitter& e, int stage, const Elems& before,
                                        const Sums& sums) {
   if (plan_.lanes() == 1 || !stages_.sumsProducts(stage)) return sums(before);
@@ -147,8 +150,21 @@ RowsNest::Elems RowsNest::bySubnormals(Emitter& e, int stage, const Elems& befor
   return now;
 }
 
-RowsNest::Elems RowsNest::reducedLoops(Emitter& e, std::vector<Index> groups, Elems now,
-                                       const Inner& inner) {
+// Whether a stage adds numbers up that are rounded.
+bool RowsNest::addsFloats(int stage) const {
+  return std::ranges::any_of(stages_.reductionsOf(stage), [&](size_t r) {
+    const ir::Region& body = m_.region(stages_.op(r).regions[0]);
+    return !isInteger(m_.shape(stages_.op(r).results[0]).dtype) &&
+           std::ranges::any_of(body.ops, [&](ir::OpId id) {
+             return m_.op(id).kind == ir::OpKind::add_;
+           });
+  });
+}
+
+// Loops over the reduced groups but the vectorised one; `inner` does that. A long sum is added up
+// from those of shorter runs: rounding errors grow with a run's length.
+RowsNest::Elems RowsNest::reducedLoops(Emitter& e, int stage, std::vector<Index> groups,
+                                       const Elems& start, const Inner& inner) {
   std::vector<size_t> walked;
   Dims extents;
   for (size_t g = 0; g < groups.size(); ++g) {
@@ -156,10 +172,40 @@ RowsNest::Elems RowsNest::reducedLoops(Emitter& e, std::vector<Index> groups, El
     walked.push_back(g);
     extents.push_back(plan_.loops().groupExtent(g));
   }
-  return e.loops(extents, std::move(now), [&](const Indices& at, Elems values) {
-    for (size_t i = 0; i < walked.size(); ++i) groups[walked[i]] = at[i];
-    return inner(groups, std::move(values));
+  auto loops = [&](size_t from, size_t to, const Elems& before, const auto& body) {
+    return e.loops(std::span(extents).subspan(from, to - from), before,
+                   [&](const Indices& at, const Elems& values) {
+      for (size_t i = 0; i < at.size(); ++i) groups[walked[from + i]] = at[i];
+      return body(values);
+    });
+  };
+  auto innermost = [&](const Elems& values) { return inner(groups, values); };
+  if (elementCount(extents) <= kLongestRun || !repeatable_ || !addsFloats(stage))
+    return loops(0, extents.size(), start, innermost);
+  size_t cut = 0;
+  int64_t inside = elementCount(extents) / extents[0];
+  while (inside > kLongestRun) inside /= extents[++cut];
+  const int64_t extent = extents[cut], run = std::max<int64_t>(1, kLongestRun / inside);
+  return loops(0, cut, start, [&](const Elems& before) {
+    return elemLoop(e, 0, extent, run, before, [&](V first, const Elems& sums) {
+      V last = b_.binary(Opcode::smin, b_.iadd(first, b_.index(run)), b_.index(extent));
+      Elems own = elemLoop(e, first, last, 1, start, [&](V i, const Elems& values) {
+        groups[walked[cut]] = space_.loop(i, extent);
+        return loops(cut + 1, extents.size(), values, innermost);
+      });
+      return mergeAll(e, stage, sums, own);
+    });
   });
+}
+
+// Sets of accumulators, each with its own of the other side.
+RowsNest::Elems RowsNest::mergeAll(Emitter& e, int stage, const Elems& a, const Elems& b) {
+  size_t n = 0;
+  for (size_t r : stages_.reductionsOf(stage)) n += width(stages_.op(r));
+  Elems all;
+  for (size_t set = 0; set * n < a.size(); ++set)
+    for (const Elem& x : merge(e, stage)(part(a, n, set), part(b, n, set))) all.push_back(x);
+  return all;
 }
 
 }  // namespace tercel::kernel
