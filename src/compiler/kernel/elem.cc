@@ -199,6 +199,25 @@ Elem elemWiden(Builder& b, const Elem& x, int lanes) {
   return {b.widen(x.re, lanes), x.im.valid() ? b.widen(x.im, lanes) : V{}};
 }
 
+Builder::Values flatten(std::span<const Elem> elems) {
+  Builder::Values values;
+  for (const Elem& x : elems) {
+    values.push_back(x.re);
+    if (x.im.valid()) values.push_back(x.im);
+  }
+  return values;
+}
+
+std::vector<Elem> unflatten(std::span<const V> values, std::span<const Elem> like) {
+  std::vector<Elem> elems;
+  size_t at = 0;
+  for (const Elem& x : like) {
+    elems.push_back({values[at++], {}});
+    if (x.im.valid()) elems.back().im = values[at++];
+  }
+  return elems;
+}
+
 Elem elemConvert(Builder& b, const Elem& x, DType from, DType to) {
   if (from == to) return x;
   if (isComplex(to)) {

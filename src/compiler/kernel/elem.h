@@ -24,6 +24,9 @@ Elem elemConstant(Builder& b, DType dtype, const ir::Literal& literal, int64_t i
 Elem elemSelect(Builder& b, V condition, const Elem& on_true, const Elem& on_false);
 Elem elemConvert(Builder& b, const Elem& x, DType from, DType to);
 Elem elemWiden(Builder& b, const Elem& x, int lanes);
+// The values of elements one after another, as blocks carry them, and back, alike to those of `like`.
+Builder::Values flatten(std::span<const Elem> elems);
+std::vector<Elem> unflatten(std::span<const V> values, std::span<const Elem> like);
 // f16 and bf16: rounded to that precision; other types unchanged.
 V roundTo(Builder& b, V x, DType dtype);
 // Integer element -> i64, by its own sign.

@@ -47,33 +47,14 @@ std::vector<Elem> Emitter::loops(std::span<const int64_t> extents, std::vector<E
     }
     return carried;
   }
-  SmallVector<V, 8> flat;
-  for (const Elem& x : carried) {
-    flat.push_back(x.re);
-    if (x.im.valid()) flat.push_back(x.im);
-  }
-  auto unflatten = [&](std::span<const V> values) {
-    std::vector<Elem> elems;
-    size_t at = 0;
-    for (const Elem& x : carried) {
-      Elem elem{values[at++], {}};
-      if (x.im.valid()) elem.im = values[at++];
-      elems.push_back(elem);
-    }
-    return elems;
-  };
-  auto last = b_.forLoop(b_.index(0), b_.index(extent), 1, flat, [&](V i, std::span<const V> now) {
+  auto last = b_.forLoop(b_.index(0), b_.index(extent), 1, flatten(carried),
+                         [&](V i, std::span<const V> now) {
     std::vector<Elem> next =
-        scope([&] { return trip(space_.loop(i, extent), unflatten(now)); });
-    Builder::Values yields;
-    for (size_t k = 0; k < next.size(); ++k) {
-      Elem x = widened(next[k], carried[k]);
-      yields.push_back(x.re);
-      if (x.im.valid()) yields.push_back(x.im);
-    }
-    return yields;
+        scope([&] { return trip(space_.loop(i, extent), unflatten(now, carried)); });
+    for (size_t k = 0; k < next.size(); ++k) next[k] = widened(next[k], carried[k]);
+    return flatten(next);
   });
-  return unflatten(last);
+  return unflatten(last, carried);
 }
 
 std::vector<Elem> Emitter::reduceAt(const ir::Op& op, const Indices& indices) {

@@ -1,5 +1,6 @@
 // Ops that move elements: where an element comes from, and which of several places it is.
 #include <algorithm>
+#include <array>
 #include <functional>
 
 #include "compiler/kernel/cluster.h"
@@ -68,10 +69,7 @@ Index Emitter::undilate(Index x, int64_t extent, int64_t gap, Guard& inside) {
 Elem Emitter::branch(V condition, const std::function<Elem()>& then,
                      const std::function<Elem()>& otherwise) {
   auto parts = [&](const std::function<Elem()>& side) {
-    Elem x = scope([&] { return elemWiden(b_, side(), lanes_); });
-    Builder::Values values{x.re};
-    if (x.im.valid()) values.push_back(x.im);
-    return values;
+    return flatten(std::array{scope([&] { return elemWiden(b_, side(), lanes_); })});
   };
   auto values = b_.ifElse(condition, [&] { return parts(then); }, [&] { return parts(otherwise); });
   return {values[0], values.size() > 1 ? values[1] : V{}};

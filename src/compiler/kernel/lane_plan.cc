@@ -6,27 +6,10 @@ namespace tercel::kernel {
 
 std::vector<Elem> elemLoop(Emitter& e, V lo, V hi, int64_t step, std::vector<Elem> carried,
                            const Step& body) {
-  Builder& b = e.builder();
-  auto flat = [](const std::vector<Elem>& elems) {
-    Builder::Values values;
-    for (const Elem& x : elems) {
-      values.push_back(x.re);
-      if (x.im.valid()) values.push_back(x.im);
-    }
-    return values;
-  };
-  auto elems = [&](std::span<const V> values) {
-    std::vector<Elem> result;
-    size_t at = 0;
-    for (const Elem& x : carried) {
-      result.push_back({values[at++], {}});
-      if (x.im.valid()) result.back().im = values[at++];
-    }
-    return result;
-  };
-  return elems(b.forLoop(lo, hi, step, flat(carried), [&](V i, std::span<const V> v) {
-    return flat(e.scope([&] { return body(i, elems(v)); }));
-  }));
+  auto last = e.builder().forLoop(lo, hi, step, flatten(carried), [&](V i, std::span<const V> now) {
+    return flatten(e.scope([&] { return body(i, unflatten(now, carried)); }));
+  });
+  return unflatten(last, carried);
 }
 
 std::vector<Elem> elemLoop(Emitter& e, int64_t lo, int64_t hi, int64_t step,

@@ -133,21 +133,13 @@ RowsNest::Elems RowsNest::bySubnormals(Emitter& e, int stage, const Elems& befor
   if (plan_.lanes() == 1 || !stages_.sumsProducts(stage)) return sums(before);
   auto branch = [&](bool in_doubles) {
     e.in_doubles = in_doubles;
-    Builder::Values values;
-    for (const Elem& x : e.scope([&] { return sums(before); }))
-      for (V v : {x.re, x.im})
-        if (v.valid()) values.push_back(v);
+    Builder::Values values = flatten(e.scope([&] { return sums(before); }));
     e.in_doubles = false;
     return values;
   };
   auto values = b_.ifElse(b_.metSubnormals(), [&] { return branch(true); },
                           [&] { return branch(false); });
-  Elems now = before;
-  size_t at = 0;
-  for (Elem& x : now)
-    for (V* v : {&x.re, &x.im})
-      if (v->valid()) *v = values[at++];
-  return now;
+  return unflatten(values, before);
 }
 
 // Whether a stage adds numbers up that are rounded.

@@ -11,7 +11,6 @@ using ir::AttrKey;
 using ir::OpKind;
 
 constexpr int64_t kMaxRowBytes = 256 << 10;  // a row that is read twice should stay in cache
-constexpr int64_t kFew = 4096;  // elements that may be read in any order
 
 // A loop around the innermost one that indexes the value evaluates it anew each time.
 double repeatsOf(const AccessMap& map, const Domain& domain) {

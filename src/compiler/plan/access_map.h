@@ -4,6 +4,8 @@
 
 namespace tercel::plan {
 
+inline constexpr int64_t kFew = 4096;  // elements that may be read in any order
+
 // The loops of a cluster: the dimensions of its outputs, with those of its reductions where it has
 // any (appended where the outputs lack them).
 struct Domain {

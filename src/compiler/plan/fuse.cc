@@ -96,7 +96,8 @@ class Fusion {
     if (keptApart(p, in.group) || !mayEvaluateInside(p, in)) return false;
     if (group.adds_product && addsProduct(o)) return false;
     AccessMap map = groups_.mapIn(p, in);
-    if (map.turned && isLarge(o) && arraysRead(o) > 1) return false;  // all of them, once again
+    const bool is_large = m_.shape(o.results[0]).elements() > kFew;
+    if (map.turned && is_large && arraysRead(o) > 1) return false;  // all of them, once again
     if (!fits(group, weight) || (group.ahead != kNoGroup && arraysRead(o) > 1))
       return joinAhead(p, in.group, map);
     if (group.makes > 0 && (isHeavy(o.kind) || o.kind == OpKind::reduce_)) return false;
@@ -143,11 +144,6 @@ class Fusion {
     const bool is_loop = !group.has_heavy && !group.has_reduce;
     return group.weight + weight <=
            (is_loop ? maxLoopWeight(group.domain.extents) : kMaxClusterWeight);
-  }
-
-  bool isLarge(const Op& o) const {
-    constexpr int64_t kLarge = 4096;
-    return m_.shape(o.results[0]).elements() > kLarge;
   }
 
   size_t arraysRead(const Op& o) const {
