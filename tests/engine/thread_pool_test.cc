@@ -2,9 +2,14 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <atomic>
 #include <cstdint>
+#include <map>
+#include <mutex>
+#include <set>
 #include <thread>
+#include <utility>
 #include <vector>
 
 #include "runtime/engine/host.h"
@@ -16,7 +21,7 @@ namespace {
 std::vector<int> counts(ThreadPool& pool, int64_t tasks, int64_t grain) {
   std::vector<int> seen(static_cast<size_t>(tasks));
   auto each = [&](int64_t begin, int64_t end) {
-    EXPECT_TRUE(end - begin >= grain || end - begin == tasks);
+    EXPECT_TRUE(end - begin >= std::max<int64_t>(1, grain - 1) || end - begin == tasks);
     for (int64_t i = begin; i < end; ++i) ++seen[static_cast<size_t>(i)];
   };
   pool.parallel().forEach(tasks, grain, each);
@@ -45,6 +50,24 @@ TEST(ThreadPool, WorkersTakePart) {
     while (inside.load() < 2) std::this_thread::yield();
   });
   EXPECT_EQ(inside.load(), 2);
+}
+
+// Two threads that take as long: each begins with its half, in pieces that become smaller.
+TEST(ThreadPool, ThreadsBeginWithNeighbours) {
+  ThreadPool pool(2);
+  std::mutex mutex;
+  std::map<std::thread::id, std::vector<std::pair<int64_t, int64_t>>> groups;
+  std::atomic<int> begun{0};
+  pool.parallel().forEach(32, 1, [&](int64_t begin, int64_t end) {
+    begun.fetch_add(1);
+    while (begun.load() < 2) std::this_thread::yield();
+    std::lock_guard lock(mutex);
+    groups[std::this_thread::get_id()].push_back({begin, end});
+  });
+  ASSERT_EQ(groups.size(), 2u);
+  std::set<std::pair<int64_t, int64_t>> first;
+  for (const auto& [thread, of_thread] : groups) first.insert(of_thread[0]);
+  EXPECT_EQ(first, (std::set<std::pair<int64_t, int64_t>>{{0, 8}, {16, 24}}));
 }
 
 TEST(ThreadPool, NestedLoopsRunInline) {

@@ -63,7 +63,9 @@ class ContractNest {
   // The tiles and panels of a task.
   struct Share {
     V tile, tile_end, panel, panel_end;
+    V packs_n;  // whether its panels are not packed yet; invalid: they are not
   };
+  V isFirstWith(const Index& rows, V task);
   void emitShare(const Groups& groups, const Share& share, Part part);
   void emitBlocks(const Groups& groups, const Share& share);
   void emitTiles(const Groups& groups, V tile, const Share& share, Part part);

@@ -304,6 +304,13 @@ std::pair<ContractNest::Groups, V> ContractNest::onLine(const Axis& axis, const 
   return {with(groups, axis.outer, axis.outer_extents, line), space_.emitScalar(place)};
 }
 
+// Whether the task before, if this thread ran it, had other panels.
+V ContractNest::isFirstWith(const Index& rows, V task) {
+  V no_rows = b_.compare(Opcode::icmp, Predicate::eq, space_.emitScalar(rows), b_.index(0));
+  V none_before = b_.compare(Opcode::icmp, Predicate::eq, task, b_.taskBegin());
+  return b_.binary(Opcode::or_, no_rows, none_before);
+}
+
 void ContractNest::emitTask(V task) {
   const ContractTiling& t = tiling_;
   int64_t batches = elementCount(task_extents_);
@@ -322,7 +329,8 @@ void ContractNest::emitTask(V task) {
   auto [first, last] = bounds(columns, t.column_tasks, t.panels, columns_.lines() * t.line_panels);
   auto [tile_first, tile_last] =
       bounds(rows, t.row_tasks, t.tiles, rows_.lines() * t.line_tiles);
-  Share share{tile_first, tile_last, first, last};
+  Share share{tile_first, tile_last, first, last, {}};
+  if (t.row_tasks > 1 && t.block == 0) share.packs_n = isFirstWith(rows, task);
   if (looksForSubnormals()) b_.forgetSubnormals();
   if (t.in_tiles) b_.tiles(Opcode::tiles_begin);
   t.block > 0 ? emitBlocks(groups, share) : emitShare(groups, share, Part::whole);
@@ -331,9 +339,12 @@ void ContractNest::emitTask(V task) {
 
 void ContractNest::emitShare(const Groups& groups, const Share& share, Part part) {
   const ContractTiling& t = tiling_;
-  if (t.in_tiles && part != Part::sums) clearRoom(share.panel, share.panel_end);
-  if (t.pack_n && part != Part::sums) packN(groups, share.panel, share.panel_end);
-  if (isBiased() && part != Part::sums) addUpBias(share.panel, share.panel_end);
+  auto packs = [&] {
+    if (t.in_tiles) clearRoom(share.panel, share.panel_end);
+    if (t.pack_n) packN(groups, share.panel, share.panel_end);
+    if (isBiased()) addUpBias(share.panel, share.panel_end);
+  };
+  if (part != Part::sums) share.packs_n.valid() ? b_.ifThen(share.packs_n, packs) : packs();
   if (skipsZeros() && part != Part::sums)
     none_skipped_ = anyNotFinite(share.panel, share.panel_end);
   b_.forLoop(share.tile, share.tile_end, t.together,

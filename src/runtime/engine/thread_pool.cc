@@ -9,7 +9,6 @@
 namespace tercel::engine {
 namespace {
 
-constexpr int64_t kChunksPerThread = 4;
 // How long an idle thread looks for work before it sleeps: about what waking it costs, which on a
 // virtual machine interrupts another processor. Between the steps of a program it stays awake.
 constexpr auto kSpin = std::chrono::microseconds(50);
@@ -56,10 +55,27 @@ void* threadScratch(size_t bytes) {
   return scratch.data;
 }
 
+bool ThreadPool::Share::isEmpty() const {
+  const uint64_t range = range_.load(std::memory_order_relaxed);
+  return static_cast<uint32_t>(range) >= range >> 32;
+}
+
+std::optional<uint32_t> ThreadPool::Share::take(bool first) {
+  uint64_t range = range_.load(std::memory_order_relaxed);
+  for (;;) {
+    const auto begin = static_cast<uint32_t>(range), end = static_cast<uint32_t>(range >> 32);
+    if (begin >= end) return std::nullopt;
+    const uint64_t rest = first ? packed(begin + 1, end) : packed(begin, end - 1);
+    if (range_.compare_exchange_weak(range, rest)) return first ? begin : end - 1;
+  }
+}
+
 ThreadPool::ThreadPool(int threads) {
-  workers_.reserve(static_cast<size_t>(std::max(threads, 1) - 1));
+  const auto sharers = static_cast<size_t>(std::max(threads, 1));
+  for (Loop& loop : loops_) loop.shares = std::make_unique<Share[]>(sharers);
+  workers_.reserve(sharers - 1);
   try {
-    for (int i = 1; i < threads; ++i) workers_.emplace_back([this] { work(); });
+    for (int64_t i = 1; i < threads; ++i) workers_.emplace_back([this, i] { work(i); });
   } catch (const std::exception&) {
     // The machine has no more threads: the loops run on those there are.
   }
@@ -90,38 +106,59 @@ ThreadPool::Loop* ThreadPool::takeLoop() {
 
 void ThreadPool::parallelFor(int64_t tasks, int64_t grain, kernels::TaskFn fn, void* context) {
   if (tasks <= 0) return;
-  int64_t chunks = std::min(tasks / std::max<int64_t>(grain, 1), threads() * kChunksPerThread);
-  Loop* loop = chunks > 1 && !workers_.empty() && !inside_task ? takeLoop() : nullptr;
+  grain = std::max<int64_t>(grain, 1);
+  Loop* loop = tasks >= 2 * grain && !workers_.empty() && !inside_task ? takeLoop() : nullptr;
   if (!loop) return fn(context, 0, tasks);
   loop->fn = fn;
   loop->context = context;
-  loop->tasks = tasks;
-  loop->chunks = chunks;
-  loop->next.store(0, std::memory_order_relaxed);
+  loop->divide(tasks, grain, threads());
   loop->active.store(true);
-  wakeWorkers(chunks);
-  runChunks(*loop);
+  wakeWorkers(loop->sharers);
+  runChunks(*loop, 0);
   finish(*loop);
 }
 
-void ThreadPool::wakeWorkers(int64_t chunks) {
+void ThreadPool::wakeWorkers(int64_t sharers) {
   epoch_.fetch_add(1);
   int64_t sleepers = sleepers_.load();
   if (sleepers == 0) return;
-  if (chunks > sleepers) return epoch_.notify_all();
-  for (int64_t i = 1; i < chunks; ++i) epoch_.notify_one();  // the caller is one
+  if (sharers > sleepers) return epoch_.notify_all();
+  for (int64_t i = 1; i < sharers; ++i) epoch_.notify_one();  // the caller is one
 }
 
-// Chunk c is [tasks * c / chunks, tasks * (c + 1) / chunks), computed without overflow.
-void ThreadPool::runChunks(Loop& loop) {
-  int64_t each = loop.tasks / loop.chunks, rest = loop.tasks % loop.chunks;
-  bool outer = inside_task;
+void ThreadPool::Loop::divide(int64_t count, int64_t grain, int64_t threads) {
+  tasks = count;
+  sharers = std::min(tasks / grain, threads);
+  const int64_t largest = (tasks - 1) / sharers + 1;  // share
+  chunks = 1;
+  while (chunks < kMostChunks && largest >> chunks >= grain) ++chunks;
+  for (int64_t k = 0; k < sharers; ++k) share(k).set(0, static_cast<uint32_t>(chunks));
+}
+
+bool ThreadPool::Loop::hasChunks() const {
+  for (int64_t k = 0; k < sharers; ++k) {
+    if (!share(k).isEmpty()) return true;
+  }
+  return false;
+}
+
+// The first chunk of a share is half of it, the next one half of the rest; the last two are equal.
+void ThreadPool::Loop::run(int64_t of_share, int64_t chunk) const {
+  auto firstOf = [&](int64_t k) { return tasks / sharers * k + tasks % sharers * k / sharers; };
+  const int64_t first = firstOf(of_share), size = firstOf(of_share + 1) - first;
+  const int64_t parts = int64_t{1} << (chunks - 1);
+  auto end = [&](int64_t of) { return of == chunks ? size : size - size * (parts >> of) / parts; };
+  if (end(chunk) < end(chunk + 1)) fn(context, first + end(chunk), first + end(chunk + 1));
+}
+
+// As the thread `self`: its own share, then what is left of the others'.
+void ThreadPool::runChunks(Loop& loop, int64_t self) {
+  const bool outer = inside_task;
   inside_task = true;
-  for (;;) {
-    int64_t chunk = loop.next.fetch_add(1, std::memory_order_relaxed);
-    if (chunk >= loop.chunks) break;
-    int64_t begin = chunk * each + std::min(chunk, rest);
-    loop.fn(loop.context, begin, begin + each + (chunk < rest ? 1 : 0));
+  for (int64_t k = 0; k < loop.sharers; ++k) {
+    const int64_t of_share = (self + k) % loop.sharers;
+    const bool own = of_share == self;
+    while (std::optional<uint32_t> chunk = loop.share(of_share).take(own)) loop.run(of_share, *chunk);
   }
   inside_task = outer;
 }
@@ -134,14 +171,14 @@ void ThreadPool::finish(Loop& loop) {
   loop.taken.store(false, std::memory_order_release);
 }
 
-bool ThreadPool::joinAny() {
+bool ThreadPool::joinAny(int64_t self) {
   bool joined = false;
   for (Loop& loop : loops_) {
     if (!loop.active.load(std::memory_order_relaxed)) continue;
     loop.users.fetch_add(1);
-    if (loop.active.load() && loop.next.load(std::memory_order_relaxed) < loop.chunks) {
+    if (loop.active.load() && loop.hasChunks()) {
       joined = true;
-      runChunks(loop);
+      runChunks(loop, self);
     }
     loop.users.fetch_sub(1);
     loop.users.notify_all();
@@ -149,10 +186,10 @@ bool ThreadPool::joinAny() {
   return joined;
 }
 
-void ThreadPool::work() {
+void ThreadPool::work(int64_t self) {
   uint32_t seen = epoch_.load();
   while (!stopping_.load(std::memory_order_relaxed)) {
-    if (joinAny()) continue;
+    if (joinAny(self)) continue;
     if (spinUntil([&] { return epoch_.load(std::memory_order_relaxed) != seen; })) {
       seen = epoch_.load();
       continue;

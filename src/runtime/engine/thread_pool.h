@@ -5,6 +5,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <thread>
 #include <vector>
 
@@ -26,13 +27,28 @@ class ThreadPool {
 
   int threads() const { return static_cast<int>(workers_.size()) + 1; }
 
-  // Calls fn(context, begin, end) on groups of `grain` tasks or more that together are [0, tasks),
-  // on the caller and idle workers; returns when all are done. Any thread may call it, several at
-  // once too; inside of a task it runs everything on that thread.
+  // Calls fn(context, begin, end) on groups of tasks that together are [0, tasks), on the caller and
+  // idle workers; returns when all are done. A group lacks no more than one of `grain` tasks, and
+  // equal loops give a thread the same ones first. Any thread may call it, several at once too;
+  // inside of a task it runs everything on that thread.
   void parallelFor(int64_t tasks, int64_t grain, kernels::TaskFn fn, void* context);
   kernels::Parallel parallel();
 
  private:
+  // The chunks of a loop that one thread begins with: neighbours, whose data the next loop finds in
+  // that thread's cache. It takes them from the front; who has no more of its own, from the back.
+  class alignas(64) Share {
+   public:
+    void set(uint32_t begin, uint32_t end) { range_.store(packed(begin, end)); }
+    bool isEmpty() const;
+    std::optional<uint32_t> take(bool first);
+
+   private:
+    static uint64_t packed(uint32_t begin, uint32_t end) { return uint64_t{end} << 32 | begin; }
+
+    std::atomic<uint64_t> range_{0};
+  };
+
   // A loop that workers may join. Workers count themselves in `users` before they look at
   // `active`; the owner clears `active` before it looks at `users`. So when the owner sees no
   // users, none can touch the loop any more, and the slot is free for another.
@@ -43,17 +59,23 @@ class ThreadPool {
     kernels::TaskFn fn = nullptr;
     void* context = nullptr;
     int64_t tasks = 0;
-    int64_t chunks = 0;
-    alignas(64) std::atomic<int64_t> next{0};
+    int64_t sharers = 0, chunks = 0;  // of each share
+    std::unique_ptr<Share[]> shares;  // for each thread one, of which the first `sharers` are used
+
+    Share& share(int64_t k) const { return shares[static_cast<size_t>(k)]; }
+    void divide(int64_t tasks, int64_t grain, int64_t threads);
+    bool hasChunks() const;
+    void run(int64_t of_share, int64_t chunk) const;
   };
+  static constexpr int64_t kMostChunks = 4;
   static constexpr size_t kLoops = 8;
 
   Loop* takeLoop();
-  void wakeWorkers(int64_t chunks);
+  void wakeWorkers(int64_t sharers);
   void finish(Loop& loop);
-  static void runChunks(Loop& loop);
-  bool joinAny();
-  void work();
+  static void runChunks(Loop& loop, int64_t self);
+  bool joinAny(int64_t self);
+  void work(int64_t self);
 
   std::array<Loop, kLoops> loops_;
   std::atomic<uint32_t> epoch_{0};  // grows with every loop started

@@ -12,7 +12,8 @@ struct Parallel {
   void* pool = nullptr;  // null: the calling thread runs all tasks at once
   void (*run)(void* pool, int64_t tasks, int64_t grain, TaskFn fn, void* context) = nullptr;
 
-  // Every task in [0, tasks) has run when it returns; a group has `grain` tasks or more.
+  // Every task in [0, tasks) has run when it returns; a group lacks no more than one of
+  // `grain` tasks.
   void operator()(int64_t tasks, int64_t grain, TaskFn fn, void* context) const {
     if (tasks <= 0) return;
     if (pool && tasks > grain) return run(pool, tasks, grain, fn, context);
