@@ -4,6 +4,7 @@
 #include "pjrt/entry.h"
 #include "pjrt/handles.h"
 #include "pjrt/layout.h"
+#include "runtime/launch_habit.h"
 
 namespace tercel::pjrt {
 namespace {
@@ -87,6 +88,7 @@ Status Buffer_IsDeleted(PJRT_Buffer_IsDeleted_Args& args) {
 }
 
 Status Buffer_ReadyEvent(PJRT_Buffer_ReadyEvent_Args& args) {
+  runtime::noteWait();
   args.event = wrap(unwrap(args.buffer).ready());
   return {};
 }

@@ -17,6 +17,8 @@ namespace {
 // Below this many nanoseconds, of which estimates rather have too many, a program runs on the thread
 // that launches it: handing it over wakes another one, and moves what it reads to another cache.
 constexpr double kInlineCost = 400e3;
+// So does one below this, where the waking is still some part of it, if its callers wait for it.
+constexpr double kAwaitedCost = 20e6;
 
 template <class Infos>
 Status readMemoryKinds(const Infos& infos, const char* what, std::vector<MemoryKind>& kinds) {
@@ -157,6 +159,16 @@ bool Executable::isDeleted() const {
   return runner_ == nullptr;
 }
 
+bool Executable::mayBeAwaited() const {
+  return program_->cost >= kInlineCost && program_->cost < kAwaitedCost;
+}
+
+bool Executable::runsInline(const LaunchWork& work) const {
+  if (runs_at_once_ || Device::onQueueThread()) return true;
+  const bool is_short = program_->cost < kInlineCost;
+  return (is_short || (mayBeAwaited() && habit_->isWaitedFor())) && work.inputsReady();
+}
+
 Result<std::vector<Launch>> Executable::execute(std::span<const std::span<Buffer* const>> arguments,
                                                 const ExecuteOptions& options, Device* device) try {
   std::vector<std::shared_ptr<LaunchWork>> works;
@@ -171,15 +183,16 @@ Result<std::vector<Launch>> Executable::execute(std::span<const std::span<Buffer
   TERCEL_TRY(checkArguments(*this, arguments, options, works));
   TERCEL_TRY(takeDonations(arguments, works));
   std::vector<Launch> launches;
-  if (works.size() == 1 && (runs_at_once_ || Device::onQueueThread() ||
-                            (program_->cost < kInlineCost && works[0]->inputsReady()))) {
+  if (works.size() == 1 && runsInline(*works[0])) {
     TERCEL_ASSIGN(Launch launch, runNow(*this, *works[0]));
     launches.push_back(std::move(launch));
+    if (mayBeAwaited()) noteLaunch(habit_);
     return launches;
   }
   std::unique_lock<std::mutex> order(client_->launchOrder(), std::defer_lock);
   if (works.size() > 1) order.lock();
   for (std::shared_ptr<LaunchWork>& work : works) launches.push_back(enqueue(*this, work));
+  if (mayBeAwaited()) noteLaunch(habit_);
   return launches;
 } catch (const std::exception& exception) {
   return resourceExhausted("cannot launch ", name(), ": ", exception.what());

@@ -10,10 +10,12 @@
 #include "runtime/buffer.h"
 #include "runtime/engine/runner.h"
 #include "runtime/ffi/calls.h"
+#include "runtime/launch_habit.h"
 
 namespace tercel::runtime {
 
 class Client;
+struct LaunchWork;
 
 struct ExecutableOptions {
   // [replica * num_partitions + partition]; empty: the client's first device.
@@ -92,6 +94,10 @@ class Executable {
  private:
   Executable() = default;
 
+  bool mayBeAwaited() const;
+  // On the thread that launches it.
+  bool runsInline(const LaunchWork& work) const;
+
   Client* client_ = nullptr;
   ExecutableOptions options_;
   std::shared_ptr<const program::Program> program_;
@@ -99,6 +105,7 @@ class Executable {
   // On the caller's thread: it calls Python for what that does, and users of XLA:CPU count on that
   // being done, or its error raised, when the call returns.
   bool runs_at_once_ = false;
+  const std::shared_ptr<LaunchHabit> habit_ = std::make_shared<LaunchHabit>();
   std::vector<MemoryKind> argument_kinds_;
   std::vector<MemoryKind> result_kinds_;
   mutable std::mutex mutex_;

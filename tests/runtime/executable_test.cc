@@ -168,6 +168,31 @@ TEST_F(ExecutableTest, ProgramsThatTellPythonAreDoneAtOnce) {
   }
 }
 
+struct NotesThread : engine::CustomCallHandler {
+  Status call(const engine::CustomCall&) override {
+    thread = std::this_thread::get_id();
+    return Status();
+  }
+  std::thread::id thread;
+};
+
+// Two waits in a row come soon enough at some time, however busy the machine is.
+TEST_F(ExecutableTest, ProgramsThatAreWaitedForRunOnTheCallersThread) {
+  auto slow = adder(kSlow, false, true), never_awaited = adder(kSlow, false, true);
+  BufferPtr a = filled(1);
+  ExecuteOptions options;
+  auto notes = std::make_shared<NotesThread>();
+  options.custom_calls = notes;
+  auto runsHere = [&](Executable& executable, bool waits) {
+    auto launch = run(executable, {a.get(), a.get()}, options);
+    if (waits) noteWait();
+    EXPECT_TRUE(launch.ok() && launch->done.await().ok());
+    return notes->thread == std::this_thread::get_id();
+  };
+  for (int i = 0; i < 10; ++i) EXPECT_FALSE(runsHere(*never_awaited, false));
+  while (!runsHere(*slow, true)) {}
+}
+
 // What a callback into Python may do.
 struct WaitsForLater : engine::CustomCallHandler {
   Status call(const engine::CustomCall& call) override {
