@@ -67,7 +67,7 @@ TEST(ThreadPool, ThreadsBeginWithNeighbours) {
   ASSERT_EQ(groups.size(), 2u);
   std::set<std::pair<int64_t, int64_t>> first;
   for (const auto& [thread, of_thread] : groups) first.insert(of_thread[0]);
-  EXPECT_EQ(first, (std::set<std::pair<int64_t, int64_t>>{{0, 8}, {16, 24}}));
+  EXPECT_EQ(first, (std::set<std::pair<int64_t, int64_t>>{{0, 4}, {16, 20}}));
 }
 
 TEST(ThreadPool, NestedLoopsRunInline) {

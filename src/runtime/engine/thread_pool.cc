@@ -55,6 +55,14 @@ void* threadScratch(size_t bytes) {
   return scratch.data;
 }
 
+// Large ones first, which share what each call prepares; small ones last, for whoever is done.
+constinit const std::array<ThreadPool::Cuts, 4> ThreadPool::kCuts = {{
+    {1, 8, {0, 8}},
+    {2, 4, {0, 4, 8}},
+    {4, 2, {0, 2, 4, 6, 8}},
+    {6, 1, {0, 2, 4, 5, 6, 7, 8}},
+}};
+
 bool ThreadPool::Share::isEmpty() const {
   const uint64_t range = range_.load(std::memory_order_relaxed);
   return static_cast<uint32_t>(range) >= range >> 32;
@@ -130,9 +138,9 @@ void ThreadPool::Loop::divide(int64_t count, int64_t grain, int64_t threads) {
   tasks = count;
   sharers = std::min(tasks / grain, threads);
   const int64_t largest = (tasks - 1) / sharers + 1;  // share
-  chunks = 1;
-  while (chunks < kMostChunks && largest >> chunks >= grain) ++chunks;
-  for (int64_t k = 0; k < sharers; ++k) share(k).set(0, static_cast<uint32_t>(chunks));
+  cuts = kCuts.data();
+  while (cuts + 1 < kCuts.data() + kCuts.size() && largest * cuts[1].least / 8 >= grain) ++cuts;
+  for (int64_t k = 0; k < sharers; ++k) share(k).set(0, static_cast<uint32_t>(cuts->count));
 }
 
 bool ThreadPool::Loop::hasChunks() const {
@@ -142,13 +150,11 @@ bool ThreadPool::Loop::hasChunks() const {
   return false;
 }
 
-// The first chunk of a share is half of it, the next one half of the rest; the last two are equal.
 void ThreadPool::Loop::run(int64_t of_share, int64_t chunk) const {
   auto firstOf = [&](int64_t k) { return tasks / sharers * k + tasks % sharers * k / sharers; };
   const int64_t first = firstOf(of_share), size = firstOf(of_share + 1) - first;
-  const int64_t parts = int64_t{1} << (chunks - 1);
-  auto end = [&](int64_t of) { return of == chunks ? size : size - size * (parts >> of) / parts; };
-  if (end(chunk) < end(chunk + 1)) fn(context, first + end(chunk), first + end(chunk + 1));
+  auto cut = [&](int64_t k) { return size - size * (8 - cuts->at[static_cast<size_t>(k)]) / 8; };
+  if (cut(chunk) < cut(chunk + 1)) fn(context, first + cut(chunk), first + cut(chunk + 1));
 }
 
 // As the thread `self`: its own share, then what is left of the others'.

@@ -49,6 +49,13 @@ class ThreadPool {
     std::atomic<uint64_t> range_{0};
   };
 
+  // Where a share is cut in chunks, in eighths of it; none has fewer than `least` of these.
+  struct Cuts {
+    int64_t count, least;
+    std::array<int64_t, 7> at;
+  };
+  static const std::array<Cuts, 4> kCuts;
+
   // A loop that workers may join. Workers count themselves in `users` before they look at
   // `active`; the owner clears `active` before it looks at `users`. So when the owner sees no
   // users, none can touch the loop any more, and the slot is free for another.
@@ -59,7 +66,8 @@ class ThreadPool {
     kernels::TaskFn fn = nullptr;
     void* context = nullptr;
     int64_t tasks = 0;
-    int64_t sharers = 0, chunks = 0;  // of each share
+    int64_t sharers = 0;
+    const Cuts* cuts = nullptr;       // of each share
     std::unique_ptr<Share[]> shares;  // for each thread one, of which the first `sharers` are used
 
     Share& share(int64_t k) const { return shares[static_cast<size_t>(k)]; }
@@ -67,7 +75,6 @@ class ThreadPool {
     bool hasChunks() const;
     void run(int64_t of_share, int64_t chunk) const;
   };
-  static constexpr int64_t kMostChunks = 4;
   static constexpr size_t kLoops = 8;
 
   Loop* takeLoop();
