@@ -89,8 +89,11 @@ Indices RowStages::mappedIndices(size_t i, const Indices& domain) const {
 }
 
 Indices RowStages::outputIndices(size_t output, const Indices& domain) const {
-  size_t rank = m_.shape(cluster_.outputs[output]).dims.size();
-  return Indices(domain.begin(), domain.begin() + static_cast<int64_t>(rank));
+  if (full_output_[output]) return domain;
+  Indices indices;
+  for (size_t d = 0; d < domain.size(); ++d)
+    if (!cluster_.reduced[d]) indices.push_back(domain[d]);
+  return indices;
 }
 
 std::vector<RowStages::Reused> RowStages::reused() const {
