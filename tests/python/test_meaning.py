@@ -142,6 +142,21 @@ def test_complex_functions_on_their_cuts(tercel, x64, name):
     np.testing.assert_array_equal(np.signbit(got.imag[parts]), np.signbit(wanted.imag[parts]))
 
 
+@pytest.mark.parametrize("name", ["exp", "cosh", "sinh", "tanh", "tan", "sin", "cos", "arctan"])
+def test_complex_functions_at_infinity(tercel, cpu, name):
+    x = np.array(COMPLEX, np.complex64)
+    got, wanted = (on(device, getattr(jnp, name), x) for device in (tercel, cpu))
+    np.testing.assert_allclose(got.real, wanted.real, rtol=1e-5)
+    np.testing.assert_allclose(got.imag, wanted.imag, rtol=1e-5)
+
+
+def test_complex_powers_at_zero_and_infinity(tercel, cpu):
+    x, y = (v.ravel() for v in np.meshgrid(np.array(COMPLEX, np.complex64), COMPLEX))
+    got, wanted = (on(device, lax.pow, x, y.astype(x.dtype)) for device in (tercel, cpu))
+    np.testing.assert_allclose(got.real, wanted.real, rtol=1e-4, atol=1e-5)
+    np.testing.assert_allclose(got.imag, wanted.imag, rtol=1e-4, atol=1e-5)
+
+
 def test_complex_square_roots(agree):
     # JAX makes them of real ones: without NumPy's answers at infinity, but alike everywhere.
     x = np.array(COMPLEX, np.complex64)

@@ -1,15 +1,21 @@
 // Complex functions that <complex> lacks or defines otherwise. C is complex<double> or
-// complex<long double>; branch cuts and signed zeros follow C99 (which NumPy follows too).
+// complex<long double>; branch cuts and signed zeros follow C99 (which NumPy follows too), but
+// nothing recovers an infinity or zero from a NaN: XLA:CPU does not.
 #pragma once
 #include <cmath>
 #include <complex>
 
 namespace tercel::eval {
 
-// No recovery of infinities from NaN, unlike C99's: XLA:CPU has none.
 template <class C>
 C multiplyComplex(C a, C b) {
   return C(a.real() * b.real() - a.imag() * b.imag(), a.real() * b.imag() + a.imag() * b.real());
+}
+
+template <class C>
+C expComplex(C z) {
+  auto x = z.real(), y = z.imag(), size = std::exp(x);
+  return C(size * std::cos(y), y == 0 ? y : size * std::sin(y));
 }
 
 // exp(x) cos(y) - 1 without cancellation where x and y are small.
@@ -44,19 +50,33 @@ C log1pComplex(C z) {
 template <class C>
 C powComplex(C x, C y) {
   if (y == C(0) || x == C(1)) return C(1);
-  if (x == C(0) && y.imag() == 0 && y.real() > 0) return C(0);
-  return std::exp(multiplyComplex(y, std::log(x)));
+  bool positive = y.imag() == 0 && y.real() > 0, negative = y.imag() == 0 && y.real() < 0;
+  if (positive && x == C(INFINITY)) return C(INFINITY);
+  if ((positive && x == C(0)) || (negative && x == C(INFINITY))) return C(0);
+  return expComplex(multiplyComplex(y, std::log(x)));
+}
+
+template <class C>
+C tanhComplex(C z) {
+  bool lost = z.real() == 0 && !std::isfinite(z.imag());
+  return lost ? C(NAN, NAN) : std::tanh(z);
+}
+
+template <class C>
+C tanComplex(C z) {
+  bool lost = z.imag() == 0 && !std::isfinite(z.real());
+  return lost ? C(NAN, NAN) : std::tan(z);
 }
 
 template <class C>
 C cbrtComplex(C z) {
   using R = typename C::value_type;
-  return z == C(0) ? C(0) : std::exp(std::log(z) / R(3));
+  return z == C(0) ? C(0) : expComplex(std::log(z) / R(3));
 }
 
 template <class C>
 C logisticComplex(C z) {
-  return C(1) / (C(1) + std::exp(-z));
+  return C(1) / (C(1) + expComplex(-z));
 }
 
 // A zero keeps the signs of its parts.

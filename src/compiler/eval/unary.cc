@@ -68,7 +68,7 @@ Function1<C> complexFunction(OpKind kind) {
   switch (kind) {
     case OpKind::cbrt_: return [](C z) { return cbrtComplex(z); };
     case OpKind::cosine_: return [](C z) { return std::cos(z); };
-    case OpKind::exponential_: return [](C z) { return std::exp(z); };
+    case OpKind::exponential_: return [](C z) { return expComplex(z); };
     case OpKind::exponential_minus_one_: return [](C z) { return expm1Complex(z); };
     case OpKind::log_: return [](C z) { return std::log(z); };
     case OpKind::log_plus_one_: return [](C z) { return log1pComplex(z); };
@@ -78,8 +78,8 @@ Function1<C> complexFunction(OpKind kind) {
     case OpKind::sign_: return [](C z) { return signComplex(z); };
     case OpKind::sine_: return [](C z) { return std::sin(z); };
     case OpKind::sqrt_: return [](C z) { return std::sqrt(z); };
-    case OpKind::tan_: return [](C z) { return std::tan(z); };
-    case OpKind::tanh_: return [](C z) { return std::tanh(z); };
+    case OpKind::tan_: return [](C z) { return tanComplex(z); };
+    case OpKind::tanh_: return [](C z) { return tanhComplex(z); };
     default: return nullptr;
   }
 }

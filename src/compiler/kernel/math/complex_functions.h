@@ -1,5 +1,6 @@
 // Complex atan2, cbrt, exponential, exponential_minus_one, log, log_plus_one, logistic, power,
-// sine, cosine, tan, tanh; special values as C99's annex G has them where it says.
+// sine, cosine, tan, tanh. Special values are C99's (annex G), but where it recovers an infinity, or
+// a zero, from a NaN in exponential, tan, tanh and power: there they are XLA's, which does not.
 #pragma once
 #include "compiler/kernel/math/complex.h"
 #include "compiler/kernel/math/hyperbolic.h"
@@ -29,11 +30,7 @@ Complex<B> exp(Complex<B> z) {
   // The power of two comes last: e^x may overflow where its product with a sine does not.
   Real<B> re = scaleFar(size * cos(z.im), shifted, k);
   Real<B> im = scaleFar(size * sin(z.im), shifted, k);
-  Mask<B> wild = !isFinite(z.im);
-  Mask<B> vanishes = wild & (z.re == -Format<B>::kInfinity);
-  re = select(wild & (z.re == Format<B>::kInfinity), Format<B>::kInfinity, re);
-  Mask<B> real = z.im == 0.0;
-  return {select(vanishes, 0.0, re), select(real, z.im, select(vanishes, 0.0, im))};
+  return {re, select(z.im == 0.0, z.im, im)};
 }
 
 template <class B>
@@ -84,9 +81,8 @@ Complex<B> expm1(Complex<B> z) {
   // e^x cos y - 1 = (e^x - 1) cos y - 2 sin^2(y / 2)
   Real<B> s = sin(0.5 * z.im);
   Real<B> re = fma(expm1(z.re), cos(z.im), -2.0 * s * s);
-  Mask<B> finite = isFinite(z.im);  // elsewhere `re` is NaN
-  Mask<B> apart = finite & ((z.re > 20.0) | (z.re < -1.0));
-  return {select(apart, e.re - 1.0, re), select(finite, e.im, re)};
+  Mask<B> apart = (z.re > 20.0) | (z.re < -1.0);
+  return {select(apart, e.re - 1.0, re), e.im};
 }
 
 template <class B>
@@ -155,7 +151,7 @@ Complex<B> tanh(Complex<B> z) {
   Mask<B> infinite = isInfinite(z.re);
   re = select(infinite, 1.0, re);
   im = select(infinite & isNan(im), copySign(im.same(0.0), z.im), im);
-  return {zeroWins(xorSign(re, z.re), z.re), zeroWins(im, z.im)};
+  return {xorSign(re, z.re), zeroWins(im, z.im)};
 }
 
 template <class B>
@@ -167,9 +163,12 @@ Complex<B> tan(Complex<B> z) {  // tanh(i z) = i tan z, and tanh is odd in its r
 template <class B>
 Complex<B> pow(Complex<B> z, Complex<B> w) {
   Complex<B> p = exp(multiply(w, log(z)));
-  Mask<B> one = (w.re == 0.0) & (w.im == 0.0);
-  Mask<B> zero = (z.re == 0.0) & (z.im == 0.0) & (w.re > 0.0);
-  return {select(one, 1.0, select(zero, 0.0, p.re)), select(one | zero, 0.0, p.im)};
+  Mask<B> one = ((w.re == 0.0) & (w.im == 0.0)) | ((z.re == 1.0) & (z.im == 0.0));
+  Mask<B> real = (z.im == 0.0) & (w.im == 0.0), infinite = real & (z.re == Format<B>::kInfinity);
+  Mask<B> grows = infinite & (w.re > 0.0);
+  Mask<B> vanishes = (infinite & (w.re < 0.0)) | (real & (z.re == 0.0) & (w.re > 0.0));
+  Real<B> re = select(grows, Format<B>::kInfinity, select(vanishes, 0.0, p.re));
+  return {select(one, 1.0, re), select(one | grows | vanishes, 0.0, p.im)};
 }
 
 template <class B>
