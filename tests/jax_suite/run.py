@@ -21,6 +21,7 @@ HERE = pathlib.Path(__file__).parent
 EXPECTED = HERE / "expected.json"
 FOLDERS = [".", "pallas"]  # of the checkout's tests
 PLATFORMS = {"tercel": "tercel,cpu", "cpu": "cpu"}
+BETTER = "detected success in regions"  # of a test that passes where XLA:CPU is wrong
 
 
 def arguments():
@@ -155,7 +156,7 @@ def compare(args, files):
                 continue
             passed += 1
             word, text, our_time = ours.get(test, ("missing", "", 0))
-            if word == "passed":
+            if word == "passed" or (word == "skipped" and BETTER in text):
                 seconds["cpu"] += took
                 seconds["tercel"] += our_time
             else:
