@@ -51,6 +51,33 @@ def test_overlapping_parts_are_read_and_updated(agree, rng):
             0.25 * (y[:-2] + 2 * y[1:-1] + y[2:])), x), floats(rng, n))
 
 
+PARTS = {
+    "added_to": lambda x, y, i: x.at[1:-1].add(y[1:-1] - y[:-2]).at[:, 2:].multiply(y[:, 2:]),
+    "at_a_place": lambda x, y, i: lax.dynamic_update_slice(
+        x, jnp.tanh(lax.dynamic_slice(x, (i, 0), (3, y.shape[1]))) * y[:3], (i, 0)),
+    "of_one_element": lambda x, y, i: x.at[2, 3].add(y[0, 0]).at[i % 4, 1].add(1),
+    "read_besides": lambda x, y, i: x.at[1:-1].add(x[1:-1] * x[:-2]),
+    "read_afterwards": lambda x, y, i: x.at[1:-1].add(y[1:-1]) + jnp.flip(x, 0),
+    "turned": lambda x, y, i: x.at[:4, :4].add(x[:4, :4].T),
+    "written_twice": lambda x, y, i: x.at[:5].set(y[:5]).at[3:].set(x[3:] + y[3:]),
+    "starts_there": lambda x, y, i: lax.dynamic_update_slice(
+        x, lax.dynamic_slice(x, (0, 1), (1, 1)) + 1, (0, x[0, 1].astype(int))),
+}
+
+
+@pytest.mark.parametrize("shape", [(7, 5), (100, 300)])
+@pytest.mark.parametrize("name", PARTS)
+def test_parts_are_changed_where_they_lie(agree, rng, name, shape):
+    part = PARTS[name]
+    x, y = floats(rng, *shape), floats(rng, *shape)
+    for i in (np.int32(-4), np.int32(2), np.int32(99)):  # clamped
+        agree(part, x, y, i)
+        agree(lambda x, y: lax.fori_loop(0, 9, lambda k, c: part(c * 0.5, y, k + i), x), x, y)
+    given = [jax.jit(part, donate_argnums=0)(jax.device_put(x, d), jax.device_put(y, d), 2)
+             for d in (jax.devices("tercel")[0], jax.devices("cpu")[0])]
+    np.testing.assert_allclose(*given, rtol=1e-5, atol=1e-5)
+
+
 @pytest.mark.parametrize("width", [1, 3, 700])
 def test_rows_change_places(agree, rng, width):
     agree(lambda x: lax.fori_loop(0, 12, lambda i, y: y.at[i].set(y[i + 1]).at[i + 1].set(y[i]), x),

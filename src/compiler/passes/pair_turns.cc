@@ -7,6 +7,7 @@
 
 #include "compiler/ir/builder.h"
 #include "compiler/ir/clone.h"
+#include "compiler/ir/readings.h"
 #include "compiler/passes/constants.h"
 #include "compiler/passes/passes.h"
 #include "compiler/passes/ranges.h"
@@ -20,101 +21,12 @@ constexpr int64_t kLargeElements = 4096;
 constexpr size_t kMaxOps = 96;
 constexpr int64_t kFewTurns = 4;
 
-// Part of an array: where it starts, as numbers or else as the values that say so.
-struct Window {
-  Ints start;
-  Values at;
-  Dims dims;
-  bool operator==(const Window&) const = default;
-};
-
-enum class Read : uint8_t { none, in_place, window, elsewhere };
-
-// How a value reads an array: at its own element, at that of a part, or any.
-struct Reading {
-  Read read = Read::none;
-  Window window = {};
-  bool operator==(const Reading&) const = default;
-};
-
-Reading both(const Reading& a, const Reading& b) {
-  if (a.read == Read::none || a == b) return b;
-  return b.read == Read::none ? a : Reading{Read::elsewhere};
+// How what a body gives reads the array that the loop carries in a lane.
+Read readOf(const Module& m, const Region& body, size_t lane) {
+  Readings readings(m, body.args[lane]);
+  for (OpId id : body.ops) readings.add(m.op(id));
+  return readings.of(body.results[lane]).read;
 }
-
-// Of a slice or an update that says where by `at`.
-Window windowAt(const Rewriter& rw, std::span<const Value> at, const Dims& array, Dims dims) {
-  std::optional<Ints> start = scalarIntegers(rw, at);
-  if (!start) return {{}, Values(at.begin(), at.end()), std::move(dims)};
-  for (size_t d = 0; d < array.size(); ++d)
-    (*start)[d] = std::clamp<int64_t>((*start)[d], 0, array[d] - dims[d]);
-  return {*std::move(start), {}, std::move(dims)};
-}
-
-Window windowOf(const Rewriter& rw, const Op& update) {
-  return windowAt(rw, std::span(update.operands).subspan(2), rw.shape(update.operand(0)).dims,
-                  rw.shape(update.operand(1)).dims);
-}
-
-// How the values of a body read what the loop carries in one lane.
-class Reads {
- public:
-  Reads(const Rewriter& rw, const Region& body, size_t lane) : rw_(rw) {
-    readings_[body.args[lane].index] = {Read::in_place};
-    for (OpId id : body.ops)
-      for (Value v : rw.op(id).results) readings_[v.index] = reading(rw.op(id));
-  }
-  Read of(Value v) const { return readingOf(v).read; }
-
- private:
-  Reading readingOf(Value v) const {
-    auto at = readings_.find(v.index);
-    return at == readings_.end() ? Reading{} : at->second;
-  }
-
-  Reading reading(const Op& op) const {
-    Reading all;
-    for (Value v : op.operands) all = both(all, readingOf(v));
-    if (all.read == Read::none || isElementwise(op.kind) || op.kind == OpKind::reshape_) return all;
-    const bool one = std::ranges::none_of(std::span(op.operands).subspan(1), [&](Value v) {
-      return of(v) != Read::none;
-    });
-    const bool whole = one && all.read == Read::in_place;
-    switch (op.kind) {
-      case OpKind::slice_:
-        if (!whole || !isDense(op)) break;
-        return {Read::window, {op.ints(AttrKey::start_indices), {}, rw_.shape(op.result()).dims}};
-      case OpKind::dynamic_slice_:
-        if (!whole) break;
-        return {Read::window, windowAt(rw_, std::span(op.operands).subspan(1),
-                                       rw_.shape(op.operand(0)).dims, rw_.shape(op.result()).dims)};
-      case OpKind::dynamic_update_slice_:  // an update is in memory before anybody reads it
-        if (one || updatesWhereItReads(op)) return readingOf(op.operand(0));
-        if (of(op.operand(0)) == Read::none) return {};
-        break;
-      case OpKind::scatter_:
-        if (one) return all;
-        break;
-      default: break;
-    }
-    return {Read::elsewhere};
-  }
-
-  static bool isDense(const Op& slice) {
-    return std::ranges::all_of(slice.ints(AttrKey::strides), [](int64_t s) { return s == 1; });
-  }
-
-  bool updatesWhereItReads(const Op& update) const {
-    const Reading inner = readingOf(update.operand(1));
-    return of(update.operand(0)) == Read::in_place && inner.read == Read::window &&
-           inner.window == windowOf(rw_, update) &&
-           std::ranges::all_of(std::span(update.operands).subspan(2),
-                               [&](Value v) { return of(v) == Read::none; });
-  }
-
-  const Rewriter& rw_;
-  std::unordered_map<uint32_t, Reading> readings_;  // by value; of others: none
-};
 
 // Passes over arrays and nothing else, so that copying them counts.
 bool onlyPasses(const Module& m, const Region& body) {
@@ -136,7 +48,7 @@ bool wantsCopies(const Rewriter& rw, const Region& body) {
     if (rw.shape(body.args[i]).elements() < kLargeElements) continue;
     const Value next = body.results[i];
     const bool shifted = !rw.def(next) && !(next == body.args[i]);
-    if (shifted || Reads(rw, body, i).of(next) >= Read::window) return true;
+    if (shifted || readOf(rw.module(), body, i) >= Read::window) return true;
   }
   return false;
 }
@@ -195,9 +107,9 @@ class Pairing : public Rewriter {
       const Op* update = def(result, OpKind::dynamic_update_slice_);
       if (!update || update->operand(0) != array) continue;
       const Value inner = update->operand(1);
-      const Window window = windowOf(*this, *update);
+      const Window window = windowOf(module(), *update);
       if (!window.at.empty() || 2 * shape(inner).elements() < shape(array).elements()) continue;
-      if (Reads(*this, module().region(id), i).of(result) != Read::elsewhere) continue;
+      if (readOf(module(), module().region(id), i) != Read::elsewhere) continue;
       joinUpdate(id, result, window.start);
     }
   }

@@ -4,6 +4,7 @@
 #include <unordered_set>
 
 #include "compiler/ir/prefix_scan.h"
+#include "compiler/ir/readings.h"
 #include "compiler/plan/from_memory.h"
 #include "compiler/plan/groups.h"
 #include "compiler/plan/op_traits.h"
@@ -317,8 +318,8 @@ class Fusion {
     return history;
   }
 
-  // What depends on the array that the update at p writes to, where that may die there. Of long
-  // programs the last part is looked at.
+  // What depends on the array that the update at p writes to, but for the elements in the place of
+  // those written, where that may die there. Of long programs the last part is looked at.
   std::vector<bool> readersOfUpdated(uint32_t p) const {
     constexpr uint32_t kLookBack = 500;
     std::unordered_set<uint32_t> history = historyOf(op(p).operand(0));
@@ -326,13 +327,18 @@ class Fusion {
       return history.contains(v.index) && !staysAsItIs(m_, region_id_, v);
     });
     if (!may_die && !uses_.positionOf(op(p).operand(0))) return {};
+    ir::Readings readings(m_, op(p).operand(0));
+    for (uint32_t v : history)
+      if (v != op(p).operand(0).index) readings.add(Value{v}, ir::Read::elsewhere);
+    const ir::Reading here = {ir::Read::window, ir::windowOf(m_, op(p))};
     std::vector<bool> reads(count(), false);
     for (uint32_t q = p > kLookBack ? p - kLookBack : 0; q < p; ++q) {
       if (!op(q).results.empty() && history.contains(op(q).result().index)) continue;
-      for (Value v : op(q).operands) {
-        auto made = uses_.positionOf(v);
-        if (history.contains(v.index) || (made && reads[*made])) reads[q] = true;
-      }
+      readings.add(op(q));
+      reads[q] = std::ranges::any_of(op(q).results, [&](Value v) {
+        const ir::Reading reading = readings.of(v);
+        return reading.read != ir::Read::none && reading != here;
+      });
     }
     return reads;
   }

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <unordered_map>
 
+#include "compiler/ir/readings.h"
 #include "compiler/plan/captures.h"
 
 namespace tercel::plan {
@@ -49,6 +50,25 @@ std::vector<bool> identityReads(const ir::Module& m, const kernel::Cluster& clus
   for (size_t i = 0; i < cluster.inputs.size(); ++i)
     result[i] = reads[cluster.inputs[i].index] == Read::identity;
   return result;
+}
+
+bool readsBesides(const ir::Module& m, const kernel::Cluster& cluster, const ir::Op& op, size_t o) {
+  ir::Value v = op.operand(o);
+  for (ir::OpId id : cluster.ops) {
+    const ir::Op& other = m.op(id);
+    for (size_t k = 0; k < other.operands.size(); ++k)
+      if (other.operand(k) == v && !(other.result() == op.result() && k == o)) return true;
+  }
+  return false;
+}
+
+bool readsElsewhere(const ir::Module& m, const kernel::Cluster& cluster, const ir::Op& op,
+                    size_t o) {
+  if (op.kind != ir::OpKind::dynamic_update_slice_) return readsBesides(m, cluster, op, o);
+  ir::Readings readings(m, op.operand(0));
+  for (ir::OpId id : cluster.ops)
+    if (m.op(id).result() != op.result()) readings.add(m.op(id));
+  return !readings.updatesWhereItReads(op);
 }
 
 }  // namespace tercel::plan

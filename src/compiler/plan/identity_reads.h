@@ -8,4 +8,11 @@ namespace tercel::plan {
 std::vector<bool> identityReads(const ir::Module& module, const kernel::Cluster& cluster,
                                 ir::Value output);
 
+// Whether the cluster of an op that updates its operand `o` in place reads that operand besides,
+bool readsBesides(const ir::Module& module, const kernel::Cluster& cluster, const ir::Op& op,
+                  size_t o);
+// and so that what it needs may have been written over.
+bool readsElsewhere(const ir::Module& module, const kernel::Cluster& cluster, const ir::Op& op,
+                    size_t o);
+
 }  // namespace tercel::plan

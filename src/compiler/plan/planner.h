@@ -12,10 +12,6 @@
 
 namespace tercel::plan {
 
-// Whether the cluster of an op that updates its operand `o` in place reads that operand besides.
-bool readElsewhere(const ir::Module& module, const kernel::Cluster& cluster, const ir::Op& op,
-                   size_t o);
-
 // The operand whose memory a custom_call's result shares, or -1.
 int64_t aliasedOperand(const ir::Op& op, size_t result);
 
@@ -106,6 +102,7 @@ class Planner {
   // The value into exactly that storage.
   void deliver(Scope& scope, ir::Value v, StorageId to);
   void reuseInputs(const Scope& scope, kernel::Cluster& cluster);
+  void noteShared(kernel::Cluster& cluster);
   std::vector<std::pair<uint32_t, StorageId>> enterLoop(Scope& scope, kernel::Cluster& cluster);
   void startTurns(Scope& scope, const kernel::Cluster& cluster);
 

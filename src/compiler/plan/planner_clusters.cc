@@ -28,16 +28,6 @@ bool isSmallConstant(const ir::Module& m, const kernel::Cluster& cluster) {
 
 }  // namespace
 
-bool readElsewhere(const ir::Module& m, const kernel::Cluster& cluster, const Op& op, size_t o) {
-  Value v = op.operand(o);
-  for (ir::OpId id : cluster.ops) {
-    const Op& other = m.op(id);
-    for (size_t k = 0; k < other.operands.size(); ++k)
-      if (other.operand(k) == v && !(other.result() == op.result() && k == o)) return true;
-  }
-  return false;
-}
-
 // Outputs take the memory of inputs that are read for the last time, element by element.
 void Planner::reuseInputs(const Scope& scope, kernel::Cluster& cluster) {
   cluster.alias.assign(cluster.outputs.size(), -1);
@@ -65,6 +55,21 @@ void Planner::reuseInputs(const Scope& scope, kernel::Cluster& cluster) {
   }
 }
 
+// Which inputs lie where the outputs are written to.
+void Planner::noteShared(kernel::Cluster& cluster) {
+  for (size_t o = 0; o < cluster.outputs.size(); ++o) {
+    StorageId out = storage_of_.at(cluster.outputs[o].index);
+    for (size_t i = 0; i < cluster.inputs.size(); ++i) {
+      StorageId in = storageOf(cluster.inputs[i]);
+      // Memory of another element type is one more param for the same place.
+      bool same = kernel::storedScalar(m_.shape(cluster.inputs[i]).dtype) ==
+                  kernel::storedScalar(m_.shape(cluster.outputs[o]).dtype);
+      if (in == out) (same ? cluster.alias : cluster.may_alias)[o] = static_cast<int32_t>(i);
+      if (in == storages_[out].argument) cluster.may_alias[o] = static_cast<int32_t>(i);
+    }
+  }
+}
+
 Status Planner::planCluster(Scope& scope, kernel::Cluster cluster) {
   if (isSmallConstant(m_, cluster) || isUnread(cluster)) return Status();
   for (Value v : cluster.inputs) storageOf(v);
@@ -77,17 +82,7 @@ Status Planner::planCluster(Scope& scope, kernel::Cluster cluster) {
   }
   --time_;
   if (empty) return Status();
-  for (size_t o = 0; o < cluster.outputs.size(); ++o) {
-    StorageId out = storage_of_.at(cluster.outputs[o].index);
-    for (size_t i = 0; i < cluster.inputs.size(); ++i) {
-      StorageId in = storageOf(cluster.inputs[i]);
-      // Memory of another element type is one more param for the same place.
-      bool same = kernel::storedScalar(m_.shape(cluster.inputs[i]).dtype) ==
-                  kernel::storedScalar(m_.shape(cluster.outputs[o]).dtype);
-      if (in == out) (same ? cluster.alias : cluster.may_alias)[o] = static_cast<int32_t>(i);
-      if (in == storages_[out].argument) cluster.may_alias[o] = static_cast<int32_t>(i);
-    }
-  }
+  noteShared(cluster);
   std::vector<std::pair<uint32_t, StorageId>> entered = enterLoop(scope, cluster);
   addKernelStep(scope, cluster);
   for (auto [value, storage] : entered) keep(value, storage);
@@ -166,7 +161,7 @@ Status Planner::planInPlace(Scope& scope, kernel::Cluster cluster) {
                      ? storages_[from].place == Place::arena &&
                            !scope.wanted.contains(root(before).index)
                      : wanted->second == from;
-    bool read_otherwise = readElsewhere(m_, cluster, op, o);
+    bool read_otherwise = readsElsewhere(m_, cluster, op, o);
     for (Value v : cluster.inputs)
       read_otherwise |= !(v == before) && storageOf(v) == from;
     StorageId to;
@@ -190,11 +185,12 @@ Status Planner::planInPlace(Scope& scope, kernel::Cluster cluster) {
   // them besides.
   std::erase_if(cluster.inputs, [&](Value v) {
     for (size_t o = 0; o < count; ++o)
-      if (v == op.operand(o)) return !readElsewhere(m_, cluster, op, o);
+      if (v == op.operand(o)) return !readsBesides(m_, cluster, op, o);
     return false;
   });
   cluster.alias.assign(count, -1);
   cluster.may_alias.assign(count, -1);
+  noteShared(cluster);
   addKernelStep(scope, cluster);
   return Status();
 }

@@ -5,6 +5,7 @@
 #include <unordered_set>
 
 #include "compiler/plan/captures.h"
+#include "compiler/plan/identity_reads.h"
 
 namespace tercel::plan {
 namespace {
@@ -99,13 +100,17 @@ class Sharing {
     Value r = root(before);
     int64_t reads = 0;
     for (Value v : readsOf(m_, unit)) reads += root(v) == r;
-    for (ir::OpId id : unit.is_cluster ? unit.cluster.ops : std::vector<ir::OpId>{unit.op})
-      for (Value v : m_.op(id).operands) reads += v == before;
-    // Once in the list of what it reads, once as an operand.
-    if (reads == 2 && walk.ours.contains(r.index) && walk.last_use.at(r.index) == walk.unit)
+    const bool once = reads == 1 && !readsOtherwise(unit, result, before);
+    if (once && walk.ours.contains(r.index) && walk.last_use.at(r.index) == walk.unit)
       owner_[result.index] = before;
     else
       noteCopy(result);
+  }
+
+  bool readsOtherwise(const Unit& unit, Value result, Value before) const {
+    if (unit.is_cluster)
+      return readsElsewhere(m_, unit.cluster, *m_.def(result), m_.value(result).index);
+    return std::ranges::count(m_.op(unit.op).operands, before) > 1;
   }
 
   void noteCopy(Value v) { copied_ = std::max(copied_, m_.shape(v).elements()); }
