@@ -18,32 +18,36 @@ template <class T>
 int32_t eliminate(VectorX<T>& dl, VectorX<T>& d, VectorX<T>& du, MatrixRef<T> x) {
   const Index n = d.size();
   Index singular = 0;
+  auto subtract = [&](T ratio, Index i) {  // row i from the next
+    for (Index c = 0; c < x.cols(); ++c) x(i + 1, c) -= ratio * x(i, c);
+  };
+  T pivot = n > 0 ? d[0] : T(1);
   for (Index i = 0; i + 1 < n; ++i) {
-    T& below = dl[i + 1];
-    if (sizeOf(d[i]) >= sizeOf(below)) {
-      if (d[i] == T(0)) {
-        if (singular == 0) singular = i + 1;
-        continue;
-      }
-      const T ratio = below / d[i];
-      d[i + 1] -= ratio * du[i];
-      x.row(i + 1) -= ratio * x.row(i);
-      below = T(0);
-    } else {
-      const T ratio = d[i] / below, next = d[i + 1];
+    const T below = dl[i + 1];
+    T next = d[i + 1];
+    dl[i + 1] = T(0);
+    if (!(sizeOf(pivot) >= sizeOf(below))) {
+      const T ratio = pivot / below;
       d[i] = below;
-      d[i + 1] = du[i] - ratio * next;
+      pivot = du[i] - ratio * next;
       du[i] = next;
-      below = T(0);
       if (i + 2 < n) {
-        below = du[i + 1];
+        dl[i + 1] = du[i + 1];
         du[i + 1] *= -ratio;
       }
       x.row(i).swap(x.row(i + 1));
-      x.row(i + 1) -= ratio * x.row(i);
+      subtract(ratio, i);
+    } else if (pivot != T(0)) {
+      const T ratio = below / pivot;
+      pivot = next - ratio * du[i];
+      subtract(ratio, i);
+    } else {
+      if (singular == 0) singular = i + 1;
+      pivot = next;
     }
+    d[i + 1] = pivot;
   }
-  if (singular == 0 && n > 0 && d[n - 1] == T(0)) singular = n;
+  if (singular == 0 && pivot == T(0)) singular = n;
   return static_cast<int32_t>(singular);
 }
 
@@ -65,10 +69,16 @@ void perturb(const VectorX<T>& dl, VectorX<T>& d, const VectorX<T>& du) {
 template <class T>
 void substitute(const VectorX<T>& dl, const VectorX<T>& d, const VectorX<T>& du, MatrixRef<T> x) {
   const Index n = d.size();
-  for (Index i = n; i-- > 0;) {
-    if (i + 1 < n) x.row(i) -= du[i] * x.row(i + 1);
-    if (i + 2 < n) x.row(i) -= dl[i + 1] * x.row(i + 2);
-    x.row(i) /= d[i];
+  for (Index c = 0; c < x.cols(); ++c) {
+    T* column = x.col(c).data();
+    T next = T(0), second = T(0);
+    for (Index i = n; i-- > 0;) {
+      T value = column[i];
+      if (i + 2 < n) value -= dl[i + 1] * second;
+      if (i + 1 < n) value -= du[i] * next;
+      second = next;
+      column[i] = next = value / d[i];
+    }
   }
 }
 
