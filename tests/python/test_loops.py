@@ -347,6 +347,10 @@ BATCHES = {
         (x, 0))[0],
     "indexed": lambda x, w: lax.fori_loop(
         0, 300, lambda i, h: h + 0.1 * lax.dynamic_slice(w, (i % 16, 0), (1, 16)) * jnp.sin(h), x),
+    "looked up": lambda x, w: lax.fori_loop(0, 200, lambda i, h: jnp.tanh(
+        0.5 * h + w[(jnp.abs(x[:, 0]) * 50).astype(int) ^ i % 8]), x),
+    "looked up beside": lambda x, w: lax.fori_loop(0, 200, lambda i, h: jnp.tanh(
+        0.5 * h + jnp.take_along_axis(x, ((x * 50).astype(int) + i) % 16, 1)), x),
     "between rows": lambda x, w: lax.fori_loop(0, 200, lambda i, h: jnp.tanh(h - h.mean(0)), x),
     "counted": lambda x, w: lax.fori_loop(0, 200, lambda i, s: (jnp.sin(s[0]), s[1] + i), (x, 0)),
     "shifted": lambda x, w: lax.fori_loop(0, 200, lambda i, h: jnp.roll(jnp.sin(h), 1, 0), x),

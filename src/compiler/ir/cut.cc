@@ -71,6 +71,23 @@ Cuts ofReduce(const Module& m, const Op& op, Cut cut) {
   return {};
 }
 
+// Of what the indices say, not of the slices that lie there.
+Cuts ofGather(const Module& m, const Op& op, Cut cut) {
+  if (has(op.ints(AttrKey::offset_dims), cut.dimension)) return {};
+  const Ints& batches = op.ints(AttrKey::start_indices_batching_dims);
+  int64_t left = cut.dimension;
+  for (int64_t d : op.ints(AttrKey::offset_dims)) left -= d < cut.dimension;
+  for (int64_t d = 0; d < m.shape(op.operand(1)).rank(); ++d) {
+    if (d == op.integer(AttrKey::index_vector_dim) || left-- > 0) continue;
+    const auto batch = std::ranges::find(batches, d) - batches.begin();
+    const bool is_batch = batch < std::ssize(batches);
+    const int64_t from =
+        is_batch ? op.ints(AttrKey::operand_batching_dims)[static_cast<size_t>(batch)] : -1;
+    return std::vector<Cut>{is_batch ? Cut{from, cut.unit} : Cut{}, {d, cut.unit}};
+  }
+  return {};
+}
+
 // Elementwise operands are as large as the result, or single elements for all of it.
 Cuts ofElementwise(const Module& m, const Op& op, Cut cut) {
   std::vector<Cut> cuts;
@@ -105,6 +122,7 @@ Cuts operandCuts(const Module& m, const Op& op, Cut cut) {
       return dims[d] == m.shape(op.operand(0)).dims[d] ? first(op, 1, cut) : Cuts();
     case OpKind::dynamic_update_slice_:
       return dims[d] == m.shape(op.operand(1)).dims[d] ? first(op, 2, cut) : Cuts();
+    case OpKind::gather_: return ofGather(m, op, cut);
     case OpKind::dot_general_: return ofDot(m, op, cut);
     case OpKind::reduce_: return ofReduce(m, op, cut);
     default: return {};
