@@ -66,15 +66,20 @@ class LateProducts : public Rewriter {
     }
   }
 
+  bool isUsedOnce(Value v) const {
+    auto at = uses_.find(v.index);
+    return at != uses_.end() && at->second == 1;
+  }
+
   // Made in the loop, for one user.
   const Op* onlyFor(Value v, OpKind kind) const {
-    return inside_.contains(v.index) && uses_.at(v.index) == 1 ? def(v, kind) : nullptr;
+    return inside_.contains(v.index) && isUsedOnce(v) ? def(v, kind) : nullptr;
   }
 
   std::optional<Sum> sumIn(const Region& body, size_t lane, int64_t turns) const {
     const Value carried = body.args[lane];
     const Op* add = onlyFor(body.results[lane], OpKind::add_);
-    if (!add || uses_.at(carried.index) != 1) return {};
+    if (!add || !isUsedOnce(carried)) return {};
     const bool first = add->operand(0) == carried;
     if (!first && add->operand(1) != carried) return {};
     Value added = add->operand(first ? 1 : 0);
