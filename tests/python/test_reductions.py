@@ -23,6 +23,24 @@ def test_reductions_of_dtypes(agree, rng, x64, dtype):
     agree(lambda v: (v.sum(1), v.max(0), v.min(), jnp.any(v != 0, 1), jnp.all(v != 0, 0)), x)
 
 
+@pytest.mark.parametrize("axis", [0, 1])
+@pytest.mark.parametrize("order", ["big", "little"])
+def test_bits_in_bytes(agree, rng, axis, order):
+    """Sums of which the lowest byte is kept, over rows and columns of eight."""
+    x = rng.integers(0, 2, (203, 1000)).astype(np.uint8)
+    agree(lambda v: jnp.packbits(v, axis=axis, bitorder=order), x)
+    agree(lambda v: jnp.packbits(v != 0, bitorder=order), x)
+    agree(lambda v: jnp.unpackbits(v, axis=axis, bitorder=order), x * np.uint8(173))
+
+
+@pytest.mark.parametrize("axis", [0, 1])
+def test_sums_that_wrap(agree, rng, x64, axis):
+    x = rng.integers(-128, 128, (77, 300)).astype(np.int8)
+    agree(lambda v: v.sum(axis).astype(np.int8), x)
+    agree(lambda v: v.astype(np.int64).prod(axis).astype(np.uint16), x)
+    agree(lambda v: (v.astype(np.int32) * 77 - v.astype(np.uint8)).astype(np.int8), x)
+
+
 def test_reductions_of_nothing(agree):
     agree(lambda x: (x.sum(0), x.sum(1), x.prod(0)), np.zeros((0, 4), np.float32))
 

@@ -95,9 +95,11 @@ bool onlyMoves(ir::OpKind kind) {
 
 // Whether vectors of indices are worked out for it, in 64 bits each.
 bool computesWithIndices(const ir::Module& module, const ir::Op& op) {
+  constexpr int64_t kFew = 8;  // along which no lanes lie
   switch (op.kind) {
     case ir::OpKind::gather_: return !isKnownStart(module, op.operand(1));
-    case ir::OpKind::iota_: case ir::OpKind::scatter_:
+    case ir::OpKind::iota_: return module.shape(op.result()).elements() > kFew;
+    case ir::OpKind::scatter_:
     case ir::OpKind::select_and_scatter_: case ir::OpKind::dynamic_update_slice_:
     case ir::OpKind::dot_general_: case ir::OpKind::convolution_:
       return true;

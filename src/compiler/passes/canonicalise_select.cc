@@ -102,7 +102,7 @@ Value convertRule(Rewriter& rw, const Op& op) {
   DType to = rw.shape(op.result()).dtype;
   if (rw.shape(x).dtype == to) return x;
   const Op* inner = rw.def(x, OpKind::convert_);
-  if (!inner) return {};
+  if (!inner) return narrowedArithmetic(rw, op);
   Value source = inner->operand(0);
   if (!skipsExactly(rw.shape(source).dtype, rw.shape(x).dtype, to)) return {};
   return rw.convert(source, to);

@@ -11,6 +11,8 @@ ir::Value canonicalForm(Rewriter& rw, const ir::Op& op);
 ir::Value canonicalArithmetic(Rewriter& rw, const ir::Op& op);
 // canonicalise_select.cc: compare, select, clamp and conversions
 ir::Value canonicalSelection(Rewriter& rw, const ir::Op& op);
+// canonicalise_narrow.cc: a conversion to a narrower integer
+ir::Value narrowedArithmetic(Rewriter& rw, const ir::Op& convert);
 // canonicalise_floor.cc: selections that round quotients down
 ir::Value canonicalFloor(Rewriter& rw, const ir::Op& op);
 // canonicalise_movement.cc
