@@ -44,6 +44,20 @@ def test_orthogonal(agree, matrix, dtype, shape):
 
 
 @pytest.mark.parametrize("dtype", TYPES)
+@pytest.mark.parametrize("shape", [(300, 1), (300, 5), (200, 16), (200, 17), (90, 40)])
+@pytest.mark.parametrize("size", [-0.9, 0, 0.9])
+def test_few_columns(tercel, matrix, dtype, shape, size):
+    """Of numbers that are moderate, tiny and huge, whose squares are nothing or infinite."""
+    a = matrix(*shape, dtype=dtype)
+    limits = np.finfo(dtype)
+    unit = 2.0 ** int(size * (limits.maxexp if size > 0 else -limits.minexp))
+    q, r = jax.device_get(jax.jit(jnp.linalg.qr)(jax.device_put(a * a.dtype.type(unit), tercel)))
+    few = 60 * limits.eps
+    np.testing.assert_allclose(q.conj().T @ q, np.eye(shape[1]), rtol=0, atol=few)
+    np.testing.assert_allclose(q @ (r / a.dtype.type(unit)), a, rtol=0, atol=few * 20)
+
+
+@pytest.mark.parametrize("dtype", TYPES)
 def test_eigenvalues(agree, matrix, dtype):
     a = matrix(2, 5, 5, dtype=dtype)
     h = spd(a)

@@ -13,7 +13,7 @@ void factor(MatrixRef<T> a, Eigen::Ref<VectorX<T>> taus) {
     const Index end = std::min(first + kPanel, taus.size()), rows = a.rows() - first;
     ReflectorBlock<T> block(rows, end - first);
     for (Index j = first; j < end; ++j) {
-      block.applyAdjoint(a.col(j).tail(rows));
+      block.applyToVector(true, a.col(j).tail(rows));
       auto below = a.col(j).tail(a.rows() - j);
       taus[j] = makeReflector<T>(below);
       block.append(below, taus[j]);
@@ -28,7 +28,7 @@ template <class T>
 class ColumnNorms {
  public:
   explicit ColumnNorms(const MatrixRef<T>& a) : norms_(a.cols()), exact_(a.cols()) {
-    for (Index j = 0; j < a.cols(); ++j) norms_[j] = exact_[j] = a.col(j).stableNorm();
+    for (Index j = 0; j < a.cols(); ++j) norms_[j] = exact_[j] = normOf(a.col(j));
   }
   Index largestFrom(Index j) const {
     Index at;
@@ -58,7 +58,7 @@ class ColumnNorms {
   // Rows before `row` are done.
   void compute(const MatrixRef<T>& a, Index row) {
     for (Index j = row; j < a.cols(); ++j)
-      if (exact_[j] == kUnknown) norms_[j] = exact_[j] = a.col(j).tail(a.rows() - row).stableNorm();
+      if (exact_[j] == kUnknown) norms_[j] = exact_[j] = normOf(a.col(j).tail(a.rows() - row));
   }
 
  private:

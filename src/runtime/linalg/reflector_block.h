@@ -29,23 +29,53 @@ class ReflectorBlock {
     for (Index i = 0; i < k; ++i) column.head(i + 1) -= t_.col(i).head(i + 1) * (tau * product_[i]);
     column[k] = tau;
   }
-  // x = Q^H x
-  void applyAdjoint(Eigen::Ref<VectorX<T>> x) {
+  // x = Q x, or Q^H x
+  void applyToVector(bool adjoint, Eigen::Ref<VectorX<T>> x) {
     product_.head(size_).setZero();
     addAdjointProduct<T>(v_.leftCols(size_), x.data(), 1, product_.data());
-    for (Index i = size_; i-- > 0;) product_[i] = t_.col(i).head(i + 1).dot(product_.head(i + 1));
-    addProduct<T>(v_.leftCols(size_), product_.data(), -1, x.data());
+    subtractFromVector(adjoint, x);
   }
-  // c = Q c, or Q^H c
-  void apply(bool adjoint, MatrixRef<T> c) const {
-    const Operand<T> v = vectors(), t = operand<T>(t_.topLeftCorner(size_, size_));
-    MatrixX<T> product = MatrixX<T>::Zero(size_, c.cols()), turned = product;
-    addProduct<T>(v.adjoint(), operand<T>(c), 1, product);
-    addProduct<T>(adjoint ? t.adjoint() : t, operand<T>(product), 1, turned);
-    addProduct<T>(v, operand<T>(turned), -1, c);
+  void apply(bool adjoint, MatrixRef<T> c) {
+    if (c.cols() <= kFewColumns) {
+      for (Index j = 0; j < c.cols(); ++j) applyToVector(adjoint, c.col(j));
+      return;
+    }
+    MatrixX<T> product = MatrixX<T>::Zero(size_, c.cols());
+    addProduct<T>(vectors().adjoint(), operand<T>(c), 1, product);
+    subtract(adjoint, product, c);
+  }
+  // The same of an identity, which c is yet.
+  void applyToIdentity(bool adjoint, MatrixRef<T> c) {
+    if (c.cols() > kFewColumns)
+      return subtract(adjoint, v_.topLeftCorner(c.cols(), size_).adjoint(), c);
+    for (Index j = 0; j < c.cols(); ++j) {
+      product_.head(size_) = v_.row(j).head(size_).adjoint();
+      subtractFromVector(adjoint, c.col(j));
+    }
   }
 
  private:
+  static constexpr Index kFewColumns = 16;  // of which matrices are not worth packing
+
+  // x -= V T product_, or V T^H product_
+  void subtractFromVector(bool adjoint, Eigen::Ref<VectorX<T>> x) {
+    for (Index n = size_; adjoint && n-- > 0;)
+      product_[n] = t_.col(n).head(n + 1).dot(product_.head(n + 1));
+    for (Index n = 0; !adjoint && n < size_; ++n) {
+      const T last = product_[n];
+      product_.head(n) += t_.col(n).head(n) * last;
+      product_[n] = t_(n, n) * last;
+    }
+    addProduct<T>(v_.leftCols(size_), product_.data(), -1, x.data());
+  }
+  // c -= V T product, or V T^H product
+  void subtract(bool adjoint, const MatrixX<T>& product, MatrixRef<T> c) const {
+    const Operand<T> t = operand<T>(t_.topLeftCorner(size_, size_));
+    MatrixX<T> turned = MatrixX<T>::Zero(size_, c.cols());
+    addProduct<T>(adjoint ? t.adjoint() : t, operand<T>(product), 1, turned);
+    addProduct<T>(vectors(), operand<T>(turned), -1, c);
+  }
+
   MatrixX<T> v_, t_;
   VectorX<T> product_;
   Index size_ = 0;
@@ -64,7 +94,11 @@ void applyBlocks(const Eigen::Ref<const MatrixX<T>>& vectors,
     ReflectorBlock<T> block(rows, size);
     for (Index i = 0; i < size; ++i)
       block.append(vectors.col(first + i).segment(first + i, rows - i), taus[first + i]);
-    block.apply(adjoint, c.bottomRightCorner(rows, is_identity ? c.cols() - first : c.cols()));
+    MatrixRef<T> changed = c.bottomRightCorner(rows, is_identity ? c.cols() - first : c.cols());
+    if (is_identity && p == 0)
+      block.applyToIdentity(adjoint, changed);
+    else
+      block.apply(adjoint, changed);
   }
 }
 

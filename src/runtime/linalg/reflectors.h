@@ -8,6 +8,18 @@
 
 namespace tercel::linalg {
 
+// Whether squares and reciprocals of such numbers keep their bits.
+template <class R>
+bool isModerate(R squares) {
+  return squares > kExact<R> && squares < 1 / kExact<R>;
+}
+
+template <class Vector>
+auto normOf(const Vector& x) {
+  const auto squares = x.squaredNorm();
+  return isModerate(squares) ? std::sqrt(squares) : x.stableNorm();
+}
+
 // The reflector for which H^H x = (beta, 0, ...), beta real. x becomes (beta, v[1], v[2], ...).
 template <class T>
 T makeReflector(Eigen::Ref<VectorX<T>> x) {
@@ -15,7 +27,7 @@ T makeReflector(Eigen::Ref<VectorX<T>> x) {
   if (x.size() == 0) return T(0);
   auto tail = x.tail(x.size() - 1);
   const T alpha = x[0];
-  const Real<T> below = tail.size() == 0 ? Real<T>(0) : tail.stableNorm();
+  const Real<T> below = tail.size() == 0 ? Real<T>(0) : normOf(tail);
   if (below == 0 && imag(alpha) == 0) return T(0);
   const Real<T> size = std::hypot(std::hypot(real(alpha), imag(alpha)), below);
   if (size < kExact<Real<T>>) {  // too few bits left: a power of two nearer to 1
@@ -25,8 +37,10 @@ T makeReflector(Eigen::Ref<VectorX<T>> x) {
     return tau;
   }
   const Real<T> beta = -std::copysign(size, real(alpha));
-  // tail / (alpha - beta), without powers that a huge or tiny number does not have.
-  tail = (tail / size) * (T(size) / (alpha - beta));
+  if (isModerate(size))
+    tail *= T(1) / (alpha - beta);
+  else  // without powers that a huge or tiny number does not have
+    tail = (tail / size) * (T(size) / (alpha - beta));
   x[0] = beta;
   return (beta - alpha) / beta;
 }
@@ -51,25 +65,5 @@ void reflectRows(const Vector& v, T tau, MatrixRef<T> c) {
 }
 
 constexpr Index kPanel = 32;  // reflectors that stay in the caches while columns pass
-
-// c = Q c, or Q^H c where adjoint. Where c is an identity yet, its columns left of a reflector's
-// are not changed by it.
-template <class T>
-void applyReflectors(const Eigen::Ref<const MatrixX<T>>& vectors,
-                     const Eigen::Ref<const VectorX<T>>& taus, bool adjoint, bool is_identity,
-                     MatrixRef<T> c) {
-  const Index count = taus.size(), panels = (count + kPanel - 1) / kPanel;
-  for (Index p = 0; p < panels; ++p) {
-    const Index first = (adjoint ? p : panels - 1 - p) * kPanel;
-    const Index size = std::min(kPanel, count - first);
-    for (Index column = is_identity ? first : 0; column < c.cols(); ++column) {
-      for (Index i = 0; i < size; ++i) {
-        const Index k = first + (adjoint ? i : size - 1 - i), rows = c.rows() - k;
-        const T tau = adjoint ? T(Eigen::numext::conj(taus[k])) : taus[k];
-        reflect(vectors.col(k).tail(rows), tau, c.col(column).tail(rows));
-      }
-    }
-  }
-}
 
 }  // namespace tercel::linalg

@@ -37,7 +37,7 @@ void hessenberg(MatrixRef<T> a, Index low, Index high, Eigen::Ref<VectorX<T>> ta
       for (Index i = 0; i < done; ++i)
         row[i] = Eigen::numext::conj(vectors.at(done - 1, i));
       addProduct<T>(right.leftCols(done), row.data(), -1, &a(0, k));
-      block.applyAdjoint(a.col(k).segment(first + 1, rows));
+      block.applyToVector(true, a.col(k).segment(first + 1, rows));
       v = a.col(k).segment(k + 1, high - k - 1);
       const T tau = taus[k] = makeReflector<T>(v);
       a.col(k).segment(k + 1, high - k - 1) = v;
