@@ -3,23 +3,9 @@
 #include <gtest/gtest.h>
 
 #include "compile/native.h"
-#include "compiler/kernel/text.h"
-#include "compiler/plan/plan.h"
 
 namespace tercel::compiler {
 namespace {
-
-// How often the first kernel has `what`.
-int64_t countInKernel(const ir::Module& module, std::string_view what) {
-  Result<plan::Plan> plan = plan::makePlan(module);
-  TERCEL_CHECK(plan.ok(), plan.status().message());
-  Result<kernel::Kernel> lowered = kernel::lower(module, plan->clusters[0], {});
-  TERCEL_CHECK(lowered.ok(), lowered.status().message());
-  const std::string text = kernel::print(*lowered);
-  int64_t count = 0;
-  for (size_t at = 0; (at = text.find(what, at)) != std::string::npos; ++at) ++count;
-  return count;
-}
 
 // Too much work to be cut into pieces: a vector's lanes are chosen from all parts.
 std::string padded(int64_t low) {

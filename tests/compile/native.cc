@@ -7,6 +7,8 @@
 #include "compiler/compile.h"
 #include "compiler/ir/text.h"
 #include "compiler/ir/verifier.h"
+#include "compiler/kernel/text.h"
+#include "compiler/plan/plan.h"
 #include "runtime/engine/loaded_program.h"
 #include "runtime/engine/thread_pool.h"
 
@@ -137,6 +139,17 @@ void expectNative(std::string_view functions, Numbers numbers, Closeness closene
   } catch (const CheckFailure& failure) {
     ADD_FAILURE() << failure.message << "\n" << functions;
   }
+}
+
+int64_t countInKernel(const ir::Module& module, std::string_view what) {
+  Result<plan::Plan> plan = plan::makePlan(module);
+  TERCEL_CHECK(plan.ok(), plan.status().message());
+  Result<kernel::Kernel> lowered = kernel::lower(module, plan->clusters[0], {});
+  TERCEL_CHECK(lowered.ok(), lowered.status().message());
+  const std::string text = kernel::print(*lowered);
+  int64_t count = 0;
+  for (size_t at = 0; (at = text.find(what, at)) != std::string::npos; ++at) ++count;
+  return count;
 }
 
 }  // namespace tercel::compiler

@@ -22,4 +22,7 @@ std::string nativeError(const ir::Module& module, Numbers numbers, Closeness clo
 void expectNative(std::string_view functions, Numbers numbers = Numbers::small,
                   Closeness closeness = Closeness::sums());
 
+// How often the text of the module's first kernel has `what`.
+int64_t countInKernel(const ir::Module& module, std::string_view what);
+
 }  // namespace tercel::compiler

@@ -17,6 +17,14 @@ def test_gathers(agree, rng):
                         a.at[k].get(mode="fill", fill_value=7)), x, i)
 
 
+@pytest.mark.parametrize("dtype", ["bool", "int8", "float16", "float32", "complex64"])
+@pytest.mark.parametrize("length", [3, 4, 8, 24, 33])
+def test_gathered_rows(agree, rng, dtype, length):
+    x = rng.integers(0, 100, (77, length)).astype(dtype)
+    i = rng.integers(-5, 85, (203,)).astype(np.int32)
+    agree(lambda x, i: (x[i], x[i][:, 1:3], x[i] == x[i[::-1]]), x, i)
+
+
 def test_scatters(agree, rng):
     x, v = floats(rng, 10, 6), floats(rng, 4, 6)
     i = np.array([1, 3, 9, 12], np.int32)

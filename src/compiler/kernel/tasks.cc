@@ -165,13 +165,26 @@ class ElementLoops {
     return true;
   }
 
-  // Whether rows that are read lie far apart, of elements that no machine gathers: they are better
-  // moved one by one.
+  // Whether rows that are read lie anywhere, or far apart and are of elements that no machine
+  // gathers: they are better moved one by one.
   bool isScattered(size_t access, size_t outer, int64_t length) const {
-    constexpr int64_t kGathered = 4, kNearest = 8;
+    constexpr int64_t kGathered = 4, kNearest = 8, kShortest = 4;
+    if (length >= kShortest && findsPlace(access)) return true;
     if (plan_.accesses[access].element_bytes >= kGathered) return false;
     const auto& strides = plan_.strides[access];
-    return strides.empty() ? !knowsPlaces() : std::abs(strides[outer]) > kNearest * length;
+    if (strides.empty()) return !knowsPlaces();
+    return std::abs(strides[outer]) > kNearest * length;
+  }
+
+  // Whether a gather reads where the row lies.
+  bool findsPlace(size_t access) const {
+    const ir::Module& m = low_.module;
+    const bool reads = std::ranges::any_of(low_.cluster.ops, [&](ir::OpId id) {
+      return m.op(id).kind == ir::OpKind::gather_ && !isKnownStart(m, m.op(id).operand(1));
+    });
+    return reads && std::ranges::any_of(plan_.accesses[access].index.terms, [&](const Term& t) {
+      return t.atom >= plan_.loops.size();
+    });
   }
 
   // Whether elements follow each other from one turn of the loop `outer` to the next.
