@@ -12,7 +12,7 @@ ALLOWED = {
     "core": [],
     "program": ["core"],
     "compiler/ir": ["core"],
-    "compiler/stablehlo": ["core", "compiler/ir"],
+    "compiler/stablehlo": ["core", "compiler/ir", "compiler/eval"],
     "compiler/eval": ["core", "compiler/ir"],
     "compiler/passes": ["core", "compiler/ir", "compiler/eval"],
     "compiler/spmd": ["core", "compiler/ir"],

@@ -2,13 +2,13 @@
 
 #include <algorithm>
 
-#include "compiler/compile.h"
 #include "program/aligned_bytes.h"
 #include "program/file_header.h"
 #include "program/format.h"
 #include "runtime/linalg/functions.h"
 
 namespace tercel::aot {
+using compiler::GivenDims;
 namespace {
 
 // What runs without Python: nothing that lives in it. Targets that are not JAX's are for the host's
@@ -56,6 +56,22 @@ Status checkMain(const program::Artifact& artifact, const program::Procedure& pr
                     globalsOf(artifact, procedure.stored), "stored global");
 }
 
+// Also of a module that leaves nothing open.
+Status checkGiven(const ir::Module& module, const GivenDims& given) {
+  const ir::Region& body = module.region(module.main().body);
+  if (given.size() > body.args.size()) {
+    return invalidArgument("shapes for ", given.size(), " arguments, where main has ",
+                           body.args.size());
+  }
+  for (size_t i = 0; i < given.size(); ++i) {
+    const Shape& shape = module.shape(body.args[i]);
+    if (!given[i] || *given[i] == shape.dims) continue;
+    return invalidArgument("argument", i, " of main is ", toString(shape), ", which cannot be ",
+                           toString(Shape{shape.dtype, *given[i]}));
+  }
+  return Status();
+}
+
 // Main's arguments and results, but for globals.
 void nameValues(const ir::Module& module, program::Procedure& procedure) {
   const ir::Region& body = module.region(module.main().body);
@@ -70,8 +86,17 @@ void nameValues(const ir::Module& module, program::Procedure& procedure) {
   }
 }
 
-Result<ir::Module> readModule(const program::Procedure& procedure) {
-  TERCEL_ASSIGN(ir::Module module, compiler::readRowMajor(procedure.module));
+// Of main's arguments, all of which the procedure knows.
+GivenDims dimsOf(const program::Artifact& artifact, const program::Procedure& procedure) {
+  GivenDims dims;
+  for (const auto& list : {globalsOf(artifact, procedure.used), procedure.arguments}) {
+    for (const program::NamedValue& value : list) dims.push_back(value.shape.dims);
+  }
+  return dims;
+}
+
+Result<ir::Module> readModule(const program::Procedure& procedure, const GivenDims& dims) {
+  TERCEL_ASSIGN(ir::Module module, compiler::readRowMajor(procedure.module, dims));
   const ir::Function* main = module.find("main");
   if (main && main->is_public) return module;
   return invalidArgument("the module has no public function main");
@@ -95,7 +120,7 @@ void shareStoredGlobals(const program::Procedure& procedure, ir::Module& module)
 Result<std::vector<std::vector<std::byte>>> compileProcedure(
     const program::Artifact& artifact, const program::Procedure& procedure,
     const std::vector<std::string>& targets, int optimization_level) {
-  TERCEL_ASSIGN(ir::Module module, readModule(procedure));
+  TERCEL_ASSIGN(ir::Module module, readModule(procedure, dimsOf(artifact, procedure)));
   TERCEL_TRY(checkMain(artifact, procedure, module));
   shareStoredGlobals(procedure, module);
   std::vector<std::vector<std::byte>> codes;
@@ -152,8 +177,8 @@ Status ArtifactBuilder::addGlobal(program::Global global, std::span<const std::b
   return Status();
 }
 
-Status ArtifactBuilder::addProcedure(program::Procedure procedure, bool is_named) {
-  const std::string place = cat("procedure ", procedure.name);
+Status ArtifactBuilder::addProcedure(program::Procedure procedure, const GivenDims* unnamed) {
+  const std::string place = cat("procedure ", program::fullName(procedure));
   for (const auto* list : {&procedure.used, &procedure.stored}) {
     for (uint32_t global : *list) {
       if (global >= artifact_.globals.size()) {
@@ -161,9 +186,13 @@ Status ArtifactBuilder::addProcedure(program::Procedure procedure, bool is_named
       }
     }
   }
-  Result<ir::Module> module = readModule(procedure);
+  Result<ir::Module> module =
+      readModule(procedure, unnamed ? *unnamed : dimsOf(artifact_, procedure));
   if (!module.ok()) return module.status().within(place);
-  if (!is_named) nameValues(*module, procedure);
+  if (unnamed) {
+    TERCEL_TRY(checkGiven(*module, *unnamed).within(place));
+    nameValues(*module, procedure);
+  }
   TERCEL_TRY(checkMain(artifact_, procedure, *module).within(place));
   dropCode();
   artifact_.procedures.push_back(std::move(procedure));
@@ -195,7 +224,7 @@ Status ArtifactBuilder::compile(std::string_view targets) {
   TERCEL_ASSIGN(const std::vector<std::string> list, targetList(targets));
   for (program::Procedure& procedure : artifact_.procedures) {
     auto codes = compileProcedure(artifact_, procedure, list, optimization_level_);
-    if (!codes.ok()) return codes.status().within(cat("procedure ", procedure.name));
+    if (!codes.ok()) return codes.status().within(cat("procedure ", program::fullName(procedure)));
     procedure.codes = std::move(*codes);
   }
   artifact_.targets = list;

@@ -6,6 +6,7 @@
 #include <string_view>
 #include <vector>
 
+#include "compiler/compile.h"
 #include "core/status.h"
 #include "program/artifact.h"
 
@@ -24,8 +25,9 @@ class ArtifactBuilder {
   Status addGlobal(program::Global global, std::span<const std::byte> data);
   // Reads `procedure.module` and checks that its main is of the procedure's shapes. UNIMPLEMENTED
   // names an op or custom call that needs Python.
-  // Where it `is_named` is false, its arguments and results are taken from main.
-  Status addProcedure(program::Procedure procedure, bool is_named);
+  // Where `unnamed` is there, its arguments and results are taken from main, whose open sizes it
+  // gives.
+  Status addProcedure(program::Procedure procedure, const compiler::GivenDims* unnamed = nullptr);
   // 0 to 3, for compile(); 2 where it was not called. Code from before is dropped.
   Status setOptimizationLevel(int level);
   // `targets`: "native", "aarch64" or levels of x86-64 with commas between them; of levels the most

@@ -50,6 +50,20 @@ tercel::Result<std::vector<program::NamedValue>> valuesOf(size_t count,
   return values;
 }
 
+tercel::Result<tercel::compiler::GivenDims> dimsOf(const tercel_procedure_spec& spec) {
+  tercel::compiler::GivenDims dims;
+  for (size_t i = 0; i < spec.num_shapes; ++i) {
+    const tercel_shape_spec& given = spec.shapes[i];
+    if (given.rank < 0) {
+      dims.emplace_back();
+      continue;
+    }
+    TERCEL_ASSIGN(const tercel::Shape shape, shapeOf(TERCEL_PRED, given.rank, given.dims));
+    dims.emplace_back(shape.dims);
+  }
+  return dims;
+}
+
 std::vector<uint32_t> numbers(size_t count, const int32_t* from) {
   return std::vector<uint32_t>(from, from + count);  // a negative one is out of range
 }
@@ -126,8 +140,9 @@ int tercel_artifact_add_procedure(tercel_artifact* artifact, const tercel_proced
   return guarded([&]() -> Status {
     TERCEL_ASSIGN(const tercel_procedure_spec own, ownCopy(spec));
     TERCEL_ASSIGN(program::Procedure procedure, procedureOf(own));
-    const bool is_named = own.arguments || own.results;
-    return artifact->builder.addProcedure(std::move(procedure), is_named);
+    if (own.arguments || own.results) return artifact->builder.addProcedure(std::move(procedure));
+    TERCEL_ASSIGN(const tercel::compiler::GivenDims dims, dimsOf(own));
+    return artifact->builder.addProcedure(std::move(procedure), &dims);
   });
 }
 

@@ -40,6 +40,11 @@ typedef struct tercel_value_spec {
   const int64_t* dims;
 } tercel_value_spec;
 
+typedef struct tercel_shape_spec {
+  int32_t rank; /* -1: as the module says */
+  const int64_t* dims;
+} tercel_shape_spec;
+
 typedef struct tercel_procedure_spec {
   size_t struct_size;
   const char* name;      /* a C identifier; several signatures may share it */
@@ -58,6 +63,11 @@ typedef struct tercel_procedure_spec {
   size_t num_results;
   const tercel_value_spec* results;
   const char* tree; /* for the caller of Python's: how arguments and results are nested; any text */
+  /* Where arguments and results are taken from main: the shapes of its first arguments, for a
+   * module that leaves sizes open, as jax.export's with symbolic dimensions; FAILED_PRECONDITION
+   * where one is missing. The module's own checks of them are made by tercel_artifact_compile. */
+  size_t num_shapes;
+  const tercel_shape_spec* shapes;
 } tercel_procedure_spec;
 
 typedef struct tercel_library_options {

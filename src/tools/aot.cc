@@ -11,6 +11,7 @@
 #include "program/tercel_aot.h"
 #include "tools/command_line.h"
 #include "tools/exported_file.h"
+#include "tools/open_sizes.h"
 
 namespace tercel::tools {
 namespace {
@@ -22,6 +23,11 @@ saved. FOLDER gets a library: NAME.so, NAME.a, NAME.h, NAME.hpp and NAME.cmake.
 
   --name=NAME          of the program (default: the file's)
   --procedure=NAME     of the one procedure of a StableHLO file (default: run)
+  --size=NAME=N[,N...] of a symbolic dimension of a jax.export file; several sizes make several
+                       signatures: --size=b=1,8 makes run_b1 and run_b8
+  --shape=ARGUMENT=DIMS[,DIMS...]
+                       of an argument of a StableHLO file whose dimensions are open, as
+                       --shape=argument0=8x4; of several arguments, the first shapes go together
   --targets=LIST       native (the default), aarch64, or CPU levels as x86-64-v2,x86-64-v3,x86-64-v4
   --optimization-level=N
                        0 to 3 (default: 2, which is the plugin's)
@@ -33,6 +39,7 @@ saved. FOLDER gets a library: NAME.so, NAME.a, NAME.h, NAME.hpp and NAME.cmake.
 struct Request {
   static constexpr int64_t kUnset = INT64_MIN;
   std::string file, folder, name, procedure, targets, artifact;
+  SizeFlags sizes;
   bool side_file = false;
   int64_t optimization_level = kUnset, num_threads = kUnset;
 };
@@ -45,6 +52,7 @@ Result<Request> parse(CommandLine& line) {
   request.targets = line.value("targets");
   request.artifact = line.value("artifact");
   request.side_file = line.flag("side-file");
+  request.sizes = sizeFlags(line);
   TERCEL_ASSIGN(request.optimization_level, line.number("optimization-level", Request::kUnset));
   TERCEL_ASSIGN(request.num_threads, line.number("num-threads", Request::kUnset));
   TERCEL_TRY(line.unknownFlag());
@@ -103,6 +111,27 @@ Status compile(const Plugin& plugin, const Request& request, tercel_artifact* ar
   return CALL(plugin, tercel_artifact_compile, artifact, targets.c_str());
 }
 
+Status addProcedure(const Plugin& plugin, const Request& request,
+                    const std::vector<std::byte>& module, const Signature& signature,
+                    tercel_artifact* artifact) {
+  std::vector<tercel_shape_spec> shapes;
+  for (const std::optional<Dims>& dims : signature.dims) {
+    const int32_t rank = dims ? static_cast<int32_t>(dims->size()) : -1;
+    shapes.push_back({rank, dims ? dims->begin() : nullptr});
+  }
+  tercel_procedure_spec spec = {};
+  spec.struct_size = sizeof(spec);
+  spec.name = request.procedure.c_str();
+  spec.signature = signature.text.c_str();
+  spec.module = module.data();
+  spec.module_size = module.size();
+  spec.num_shapes = shapes.size();
+  spec.shapes = shapes.data();
+  Status status = CALL(plugin, tercel_artifact_add_procedure, artifact, &spec);
+  if (status.code() != Code::failed_precondition) return status;
+  return status.within("a shape is missing, as --shape=argument0=8x4 gives it");
+}
+
 Result<tercel_artifact*> makeArtifact(const Plugin& plugin, const Request& request) {
   TERCEL_ASSIGN(std::vector<std::byte> file, readFile(request.file));
   tercel_artifact* artifact = nullptr;
@@ -110,19 +139,19 @@ Result<tercel_artifact*> makeArtifact(const Plugin& plugin, const Request& reque
     TERCEL_TRY(CALL(plugin, tercel_artifact_parse, file.data(), file.size(), &artifact));
     if (!request.targets.empty()) {
       TERCEL_TRY(compile(plugin, request, artifact));
+    } else if (!request.sizes.sizes.empty() || !request.sizes.shapes.empty()) {
+      return invalidArgument("an artifact has its sizes: --size and --shape are for StableHLO");
     } else if (request.optimization_level != Request::kUnset) {
       return invalidArgument("an artifact is compiled already: name the --targets, too");
     }
     return artifact;
   }
-  TERCEL_ASSIGN(const std::vector<std::byte> module, stablehloOf(std::move(file)));
+  TERCEL_ASSIGN(const ExportedFile exported, readExported(std::move(file)));
+  TERCEL_ASSIGN(const auto signatures, signaturesOf(exported.arguments, request.sizes));
   TERCEL_TRY(CALL(plugin, tercel_artifact_create, request.name.c_str(), &artifact));
-  tercel_procedure_spec spec = {};
-  spec.struct_size = sizeof(spec);
-  spec.name = request.procedure.c_str();
-  spec.module = module.data();
-  spec.module_size = module.size();
-  TERCEL_TRY(CALL(plugin, tercel_artifact_add_procedure, artifact, &spec));
+  for (const Signature& signature : signatures) {
+    TERCEL_TRY(addProcedure(plugin, request, exported.module, signature, artifact));
+  }
   TERCEL_TRY(compile(plugin, request, artifact));
   return artifact;
 }

@@ -12,7 +12,8 @@ namespace tercel::tools {
 namespace {
 
 // Flags whose value may be the next word.
-constexpr std::string_view kWithValue[] = {"--output", "--procedure", "--input", "--expect"};
+constexpr std::string_view kWithValue[] = {"--output", "--procedure", "--input", "--expect",
+                                           "--size",   "--shape"};
 
 }  // namespace
 

@@ -2,6 +2,7 @@
 
 #include <flatbuffers/flatbuffers.h>
 
+#include <cstring>
 #include <string>
 
 namespace tercel::tools {
@@ -9,33 +10,89 @@ namespace {
 
 using Bytes = flatbuffers::Vector<int8_t>;
 using Texts = flatbuffers::Vector<flatbuffers::Offset<flatbuffers::String>>;
+using Kept = flatbuffers::Vector<uint16_t>;
+using Indices = flatbuffers::Vector<uint32_t>;
 
-// The fields that matter of the table Exported of JAX's serialization.fbs, of every version so far.
-class Exported : private flatbuffers::Table {
+// The fields that matter of the tables of JAX's serialization.fbs, of every version so far.
+class ArrayType : private flatbuffers::Table {
  public:
-  const Texts* platforms() const { return GetPointer<const Texts*>(kPlatforms); }
-  const Bytes* module() const { return GetPointer<const Bytes*>(kModule); }
+  const Texts* shape() const { return GetPointer<const Texts*>(kShape); }
   bool Verify(flatbuffers::Verifier& verifier) const {
-    return VerifyTableStart(verifier) && VerifyOffsetRequired(verifier, kPlatforms) &&
-           verifier.VerifyVector(platforms()) && verifier.VerifyVectorOfStrings(platforms()) &&
-           VerifyOffsetRequired(verifier, kModule) && verifier.VerifyVector(module()) &&
+    return VerifyTableStart(verifier) && VerifyOffset(verifier, kShape) &&
+           verifier.VerifyVector(shape()) && verifier.VerifyVectorOfStrings(shape()) &&
            verifier.EndTable();
   }
 
  private:
-  static constexpr flatbuffers::voffset_t kPlatforms = 22, kModule = 30;
+  static constexpr flatbuffers::voffset_t kShape = 6;
+};
+using Types = flatbuffers::Vector<flatbuffers::Offset<ArrayType>>;
+
+class Exported : private flatbuffers::Table {
+ public:
+  const Types* arguments() const { return GetPointer<const Types*>(kArguments); }
+  const Texts* platforms() const { return GetPointer<const Texts*>(kPlatforms); }
+  const Bytes* module() const { return GetPointer<const Bytes*>(kModule); }
+  const Kept* kept() const { return GetPointer<const Kept*>(kKept); }  // of the arguments
+  // Newer files have each type once, and number them.
+  const Types* types() const { return GetPointer<const Types*>(kTypes); }
+  const Indices* argumentTypes() const { return GetPointer<const Indices*>(kArgumentTypes); }
+
+  bool Verify(flatbuffers::Verifier& verifier) const {
+    return VerifyTableStart(verifier) && VerifyOffsetRequired(verifier, kPlatforms) &&
+           verifier.VerifyVector(platforms()) && verifier.VerifyVectorOfStrings(platforms()) &&
+           VerifyOffsetRequired(verifier, kModule) && verifier.VerifyVector(module()) &&
+           VerifyOffset(verifier, kKept) && verifier.VerifyVector(kept()) &&
+           VerifyOffset(verifier, kArgumentTypes) && verifier.VerifyVector(argumentTypes()) &&
+           verifyTypes(verifier, kArguments) && verifyTypes(verifier, kTypes) &&
+           verifier.EndTable();
+  }
+
+ private:
+  bool verifyTypes(flatbuffers::Verifier& verifier, flatbuffers::voffset_t field) const {
+    const Types* list = GetPointer<const Types*>(field);
+    return VerifyOffset(verifier, field) && verifier.VerifyVector(list) &&
+           verifier.VerifyVectorOfTables(list);
+  }
+
+  static constexpr flatbuffers::voffset_t kArguments = 10, kPlatforms = 22, kModule = 30,
+                                          kKept = 34, kTypes = 42, kArgumentTypes = 48;
 };
 
 bool isStablehlo(const std::vector<std::byte>& file) {
   return file.size() >= 4 && std::memcmp(file.data(), "ML\xefR", 4) == 0;
 }
 
+const ArrayType* typeOf(const Exported& exported, uint32_t argument) {
+  const Types* list = exported.arguments();
+  if (exported.types() && exported.argumentTypes()) {
+    if (argument >= exported.argumentTypes()->size()) return nullptr;
+    list = exported.types();
+    argument = exported.argumentTypes()->Get(argument);
+  }
+  return list && argument < list->size() ? list->Get(argument) : nullptr;
+}
+
+// What main takes; jax.export leaves out arguments that nothing reads.
+std::vector<std::vector<std::string>> argumentsOf(const Exported& exported) {
+  std::vector<std::vector<std::string>> arguments;
+  if (!exported.kept()) return arguments;
+  for (uint16_t number : *exported.kept()) {
+    const ArrayType* type = typeOf(exported, number);
+    if (!type) return {};
+    arguments.emplace_back();
+    if (!type->shape()) continue;
+    for (const flatbuffers::String* dim : *type->shape()) arguments.back().push_back(dim->str());
+  }
+  return arguments;
+}
+
 }  // namespace
 
-Result<std::vector<std::byte>> stablehloOf(std::vector<std::byte> file) {
-  if (isStablehlo(file)) return file;
+Result<ExportedFile> readExported(std::vector<std::byte> file) {
+  if (isStablehlo(file)) return ExportedFile{std::move(file), {}};
   flatbuffers::Verifier verifier(reinterpret_cast<const uint8_t*>(file.data()), file.size());
-  if (!verifier.VerifyBuffer<Exported>(nullptr)) return file;
+  if (!verifier.VerifyBuffer<Exported>(nullptr)) return ExportedFile{std::move(file), {}};
   const Exported& exported = *flatbuffers::GetRoot<Exported>(file.data());
   std::string platforms;
   for (const flatbuffers::String* platform : *exported.platforms()) {
@@ -46,7 +103,7 @@ Result<std::vector<std::byte>> stablehloOf(std::vector<std::byte> file) {
                          "jax.export.export(f, platforms=['cpu'])");
   }
   const auto* first = reinterpret_cast<const std::byte*>(exported.module()->data());
-  return std::vector<std::byte>(first, first + exported.module()->size());
+  return ExportedFile{{first, first + exported.module()->size()}, argumentsOf(exported)};
 }
 
 }  // namespace tercel::tools

@@ -1,14 +1,21 @@
-// What jax.export wrote: its StableHLO.
+// What jax.export wrote: its StableHLO, and the names of sizes that it leaves open.
 #pragma once
-#include <span>
+#include <string>
 #include <vector>
 
 #include "core/status.h"
 
 namespace tercel::tools {
 
+struct ExportedFile {
+  std::vector<std::byte> module;  // a portable artifact of StableHLO
+  // Of each argument of its main, dimensions as JAX writes them: "4", "b", "2*b + 1". Empty where
+  // the file does not say.
+  std::vector<std::vector<std::string>> arguments;
+};
+
 // The portable artifact inside a jax.export file (a flatbuffer); any other file as it is.
 // UNIMPLEMENTED for one that was exported for other platforms than cpu, or for several.
-Result<std::vector<std::byte>> stablehloOf(std::vector<std::byte> file);
+Result<ExportedFile> readExported(std::vector<std::byte> file);
 
 }  // namespace tercel::tools

@@ -13,6 +13,8 @@
 #include "program/format.h"
 #include "tools/command_line.h"
 #include "tools/execution.h"
+#include "tools/exported_file.h"
+#include "tools/open_sizes.h"
 #include "tools/program_input.h"
 #include "tools/run_artifact.h"
 
@@ -21,13 +23,17 @@ namespace {
 
 constexpr char kUsage[] = R"(usage: tercel-run [FLAG...] FILE    (- is standard input)
 
-FILE is a StableHLO portable artifact, a module in our text form, or a saved Program.
+FILE is a StableHLO portable artifact, what jax.export wrote for cpu, a module in our text form, or
+a saved Program.
 
   --native         run native code only
   --eval           run the evaluator only
                    (without either: both, and fail where they differ)
   --input=FILE     the next argument, a .npy file or its bare elements; the rest is made up
   --seed=N         of the made-up arguments
+  --size=NAME=N    of a symbolic dimension of a jax.export file
+  --shape=ARGUMENT=DIMS
+                   of an argument whose dimensions are open, as argument0=8x4
   --threads=N      of native code, the caller's included; 0: all cores
   --repeat=N       run native code N times and print the least time
   --compile-only   do not run
@@ -45,6 +51,8 @@ FILE may also be an artifact that tercel.aot saved. Without --procedure, what it
 
 struct Request {
   std::vector<std::byte> bytes;
+  SizeFlags sizes;
+  compiler::GivenDims dims;
   bool native = true, eval = true, compile_only = false;
   std::vector<std::string> inputs;
   int64_t seed = 0, threads = 0, repeat = 1;
@@ -58,6 +66,7 @@ Result<Request> parse(CommandLine& line) {
   request.eval = eval || !native;
   request.compile_only = line.flag("compile-only");
   request.inputs = line.values("input");
+  request.sizes = sizeFlags(line);
   request.save = line.value("save");
   request.dump = line.value("dump");
   TERCEL_ASSIGN(request.seed, line.number("seed", 0));
@@ -115,6 +124,7 @@ Result<program::Program> programOf(const Request& request) {
   auto begin = std::chrono::steady_clock::now();
   compiler::CompileOptions options;
   options.verify = true;
+  options.dims = request.dims;
   TERCEL_ASSIGN(program::Program program,
                 compiler::compileWithDump(request.bytes, options, request.dump));
   std::chrono::duration<double, std::milli> took = std::chrono::steady_clock::now() - begin;
@@ -141,6 +151,15 @@ Result<ArtifactRequest> parseArtifactRequest(CommandLine& line) {
   return request;
 }
 
+Status takeFile(std::vector<std::byte> file, Request& request) {
+  TERCEL_ASSIGN(ExportedFile exported, readExported(std::move(file)));
+  TERCEL_ASSIGN(const auto signatures, signaturesOf(exported.arguments, request.sizes));
+  if (signatures.size() != 1) return invalidArgument("give one size or shape: it runs once");
+  request.bytes = std::move(exported.module);
+  request.dims = signatures[0].dims;
+  return Status();
+}
+
 Status run(CommandLine line) {
   if (line.flag("help")) return std::fputs(kUsage, stdout), Status();
   if (line.words().size() != 1) return invalidArgument("name one file; see --help");
@@ -150,7 +169,7 @@ Status run(CommandLine line) {
     return runArtifact(file, request);
   }
   TERCEL_ASSIGN(Request request, parse(line));
-  request.bytes = std::move(file);
+  TERCEL_TRY(takeFile(std::move(file), request));
   std::optional<program::Program> program;
   std::optional<ir::Module> module;
   if (request.native) {
@@ -158,7 +177,7 @@ Status run(CommandLine line) {
     if (!request.save.empty()) TERCEL_TRY(save(*program, request.save));
   }
   if (request.eval && isModule(request.bytes)) {
-    TERCEL_ASSIGN(module, compiler::read(request.bytes));
+    TERCEL_ASSIGN(module, compiler::read(request.bytes, request.dims));
     TERCEL_TRY(ir::verify(*module));
   }
   if (request.compile_only) return {};

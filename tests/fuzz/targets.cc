@@ -71,7 +71,7 @@ void readArtifact(const std::string& input) {
   Result<ir::Module> module = stablehlo::readStablehlo(exactly(input));
   if (!module.ok())
     return requireOrderly(module.status(), {Code::invalid_argument, Code::unimplemented,
-                                            Code::resource_exhausted});
+                                            Code::resource_exhausted, Code::failed_precondition});
   if (ir::applyLayoutModes(*module).ok() && ir::verify(*module).ok()) requireTextReturns(*module);
 }
 

@@ -10,6 +10,7 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
+import tercel
 from tercel import aot
 from tercel.aot import Program
 from tercel.library import library_path
@@ -58,6 +59,71 @@ def test_a_library_of_a_file(tmp_path, kind):
     wanted = jax.jit(function)(X, Y)
     np.testing.assert_array_equal(product, wanted[0])
     np.testing.assert_array_equal(total, wanted[1])
+
+
+def sized(x, y):
+    """What sizes are computed with, in loops, branches and functions that are called."""
+    n = x.shape[0]
+    pairs = jnp.concatenate([x, x[::-1]])
+    total = jax.lax.fori_loop(0, n, lambda i, s: s + x[i].sum(), 0.0)
+    key = jax.random.key(7)
+    return (jax.nn.softmax(pairs @ y), jnp.sort(x.reshape(-1)[:n // 2 + 1]), total,
+            jnp.pad(x, ((1, n), (0, 0))).cumsum(0), jnp.arange(2 * n) % 3,
+            jax.random.uniform(key, (n, 3)), jax.lax.top_k(x.T, n - 1),
+            jnp.linalg.cholesky(jnp.eye(n) * 4 + 1), jnp.where(jnp.asarray(n) > 4, x, -x),
+            jax.image.resize(x, (n, 8), "linear"), jax.scipy.special.erf(x),
+            jax.lax.dynamic_slice(pairs, (y[0, 0].astype(int), 1), (n, 2)))
+
+
+def symbolic(function=sized, sizes="n, 5", **options):
+    x = jax.ShapeDtypeStruct(jax.export.symbolic_shape(sizes, **options), np.float32)
+    return jax.export.export(jax.jit(function), platforms=["cpu"])(x, Y)
+
+
+def test_symbolic_sizes(tmp_path):
+    made = symbolic()
+    files = tmp_path / "sized.export", tmp_path / "sized.mlirbc"
+    files[0].write_bytes(made.serialize())
+    files[1].write_bytes(made.mlir_module_serialized)
+    flags = ["--size=n=4,6", "--shape=argument0=4x5,6x5"]
+    for path, flag in zip(files, flags):
+        tool(AOT, path, f"--artifact={tmp_path / 'made'}", flag)
+        loaded = tercel.load(tmp_path / "made")
+        for n in (4, 6):
+            x = np.linspace(-1, 1, 5 * n, dtype=np.float32).reshape(n, 5)
+            wanted = jax.tree.leaves(jax.jit(sized)(x, Y))
+            for got, want in zip(loaded.run(x, Y), wanted, strict=True):
+                np.testing.assert_allclose(got, want, rtol=1e-5, atol=1e-6)
+    tool(AOT, files[0], "-o", tmp_path / "out", "--size", "n=4,6")
+    header = (tmp_path / "out" / "sized.h").read_text()
+    assert "sized_run_n4(" in header and "argument0 /* f32[6,5] */" in header
+    if RUN is not None:
+        assert "result 12: f32[4,2]" in tool(RUN, files[0], "--native", "--size=n=4")
+
+
+def test_sizes_are_asked_for_and_checked(tmp_path):
+    path, out = tmp_path / "model", tmp_path / "out"
+
+    def refused(data, *flags):
+        path.write_bytes(data)
+        return tool(AOT, path, "-o", out, *flags, fails=True)
+
+    made = symbolic(lambda x, y: x.sum() + y, "n, 2*m + 1")
+    data = made.serialize()
+    message = refused(data)
+    assert "argument0[n, 2*m + 1]: n has no size: --size=n=8" in message
+    assert "cannot be f32[3,6]" in refused(symbolic().serialize(), "--shape=argument0=3x6")
+    assert "n>=3" in refused(symbolic(constraints=["n>=3"]).serialize(), "--size=n=2")
+    assert "procedure run_n2" in refused(symbolic(constraints=["n>=3"]).serialize(), "--size=n=3,2")
+    message = refused(made.mlir_module_serialized)
+    assert "argument0 of main is tensor<?x?xf32>" in message and "--shape=argument0=" in message
+    assert "no argument has a dimension with b" in refused(data, "--size=b=2")
+    assert "'two' is no size" in refused(data, "--size=n=two")
+    assert "stands twice" in refused(data, "--size=n=2", "--size=n=3")
+    assert "argument0, argument1" in refused(data, "--shape=x=2x5")
+    assert "use --shape" in refused(made.mlir_module_serialized, "--size=n=2")
+    assert "where main has 2" in refused(exported().serialize(), "--shape=argument7=2x5")
+    assert not out.exists()
 
 
 def test_bad_files_are_refused(tmp_path):

@@ -29,7 +29,7 @@ bool endsInOrder(const std::string& bytes) {
   Code code = module.status().code();
   return !module.status().message().empty() &&
          (code == Code::invalid_argument || code == Code::unimplemented ||
-          code == Code::resource_exhausted);
+          code == Code::resource_exhausted || code == Code::failed_precondition);
 }
 
 void breakEverywhere(const std::string& bytes) {

@@ -91,6 +91,8 @@ Status ModuleBuilder::buildCustomCall(const WireOp& op, const OpRow& row, const 
   CallLayouts call;
   TERCEL_TRY(readLayouts(layouts("operand_layouts"), operand_types, call.operands));
   TERCEL_TRY(readLayouts(layouts("result_layouts"), result_types_, call.results));
+  if (refines_) TERCEL_TRY(takeCallShapes(op, target, operands));
+  call.operands.resize(operands.size());
   for (size_t i = 0; i < operands.size(); ++i) {
     const ir::Ints& layout = call.operands[i];
     if (isRowMajor(layout)) continue;
@@ -132,9 +134,11 @@ Status ModuleBuilder::appendCall(const WireOp& op, const OpRow& row, const OpAtt
 
 // JAX and versions before 1.3.0 keep a typed call's attributes beside it, and JAX a text.
 Status ModuleBuilder::readConfiguration(const WireOp& op, ir::Op& built) {
-  if (built.symbol(ir::AttrKey::call_target_name) == ir::kShapeAssertion)
-    return attrs_.convert({"error_message", AttrRule::text, ir::AttrKey::backend_config, {}},
-                          entryOf(wire_, op.attrs, "error_message"), built);
+  if (built.symbol(ir::AttrKey::call_target_name) == ir::kShapeAssertion) {
+    constexpr OpAttr kMessage = {"error_message", AttrRule::text, ir::AttrKey::backend_config, {}};
+    uint32_t message = entryOf(wire_, op.attrs, "error_message");
+    return message == kNone ? Status() : attrs_.convert(kMessage, message, built);
+  }
   uint32_t config = entryOf(wire_, op.attrs, "mhlo.backend_config");
   if (config == kNone || built.has(ir::AttrKey::backend_config)) return {};
   constexpr OpAttr kRule = {"mhlo.backend_config", AttrRule::dictionary,

@@ -84,6 +84,14 @@ Status ModuleBuilder::calledRegion(const ForeignCall& call, std::span<const ir::
   *region = module_.addRegion();
   Values values;
   for (const ir::Type& type : args) values.push_back(module_.addArg(*region, type));
+  if (refines_) {
+    Block body{.region = *region};
+    const std::vector<ir::Type> own = result_types_;  // not those of the ops in it
+    TERCEL_TRY(inlineFunction(name, call.op, values, body));
+    result_types_ = own;
+    module_.region(*region).results = std::move(body.results);
+    return {};
+  }
   const ir::OpId made = Builder(module_, *region)
                             .append(OpKind::call_, std::move(values), results,
                                     {{AttrKey::callee, std::move(name)}});
@@ -152,11 +160,13 @@ Status ModuleBuilder::buildApproxTopK(const ForeignCall& call) {
   const uint32_t entry = config == kNone ? kNone : entryOf(wire_, config, "reduction_dim");
   if (count == 0 || operands.size() < 2 * count || entry == kNone) return wrong(call.target);
   int64_t dimension = integerOf(wire_, entry).value_or(-1);
+  if (dimension < 0) dimension += module_.shape(operands[0]).rank();
+  if (refines_ && operands.size() == 2 * count + 1)
+    TERCEL_TRY(shortenResults(operands[0], operands.back(), dimension));
   Values arrays;
   std::vector<ir::Type> scalars;
   for (size_t i = 0; i < count; ++i) {
     const ir::Type type = module_.type(operands[i]);
-    if (dimension < 0) dimension += type.shape.rank();
     if (!isShortened(type, result_types_[i], dimension)) return wrong(call.target);
     arrays.push_back(operands[i]);
     scalars.insert(scalars.end(), 2, ir::Type{Shape{type.shape.dtype, {}}, false});
@@ -221,6 +231,7 @@ Status ModuleBuilder::buildDynamicWindow(const ForeignCall& call) {
   module_.op(id).regions = {body};
   for (size_t i = 0; i < std::size(kLists); ++i)
     TERCEL_TRY(giveAttribute(module_.op(id), operands[2 * count + i], kLists[i]));
+  TERCEL_TRY(settleTypes(id));
   return bind(call.op.results, module_.op(id).results);
 }
 
@@ -247,8 +258,9 @@ ModuleBuilder::BuildForeign ModuleBuilder::foreignCalled(std::string_view target
 Status ModuleBuilder::buildForeignCall(const WireOp& op, const OpRow& row, const OpAttrs& attrs,
                                        std::string_view target, BuildForeign build,
                                        const Block& block) {
-  const ForeignCall call{op, row, attrs, target, block.region, operandsOf(op)};
+  ForeignCall call{op, row, attrs, target, block.region, operandsOf(op)};
   TERCEL_TRY(takeResults(op));
+  if (refines_) TERCEL_TRY(takeCallShapes(op, target, call.operands));
   TERCEL_TRY(spendValues(call.operands.size() + result_types_.size()));
   return (this->*build)(call);
 }

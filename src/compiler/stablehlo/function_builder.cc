@@ -1,4 +1,6 @@
 // The module and its functions: names, signatures and what JAX notes on arguments and results.
+#include <algorithm>
+
 #include "compiler/stablehlo/attr_text.h"
 #include "compiler/stablehlo/module_builder.h"
 #include "compiler/stablehlo/wire_access.h"
@@ -34,8 +36,16 @@ Status ModuleBuilder::buildModule(const WireOp& op) {
       return invalidArgument("StableHLO artifact: a program for ", devices, " devices");
   one_device_ = module_.num_partitions == 1 && module_.num_replicas == 1;
   if (op.regions.count != 1) return invalidArgument("StableHLO artifact: a module without a body");
+  refines_ = std::ranges::any_of(wire_.types, [&](const WireType& type) {
+    return type.kind == TypeKind::Tensor &&
+           std::ranges::any_of(wire_.intsOf(type.ints).subspan(1), [](int64_t d) { return d < 0; });
+  });
+  if (refines_) types_.allowUnknownSizes();
   const WireRegion& body = wire_.regions[op.regions.begin];
   uint32_t id = body.ops;
+  for (uint32_t i = 0; refines_ && i < body.op_count; ++i, id = wire_.ops[id].end)
+    TERCEL_TRY(noteFunction(wire_.ops[id]));
+  id = body.ops;
   for (uint32_t i = 0; i < body.op_count; ++i, id = wire_.ops[id].end) {
     Status status = buildTopLevelOp(wire_.ops[id]);
     if (!status.ok()) return located(wire_.ops[id], std::move(status));
@@ -61,11 +71,15 @@ Status ModuleBuilder::buildFunction(const WireOp& op, const OpRow& row, const Op
       textOf(wire_, attrNamed(row, attrs, "sym_visibility"));
   if (!visibility) return invalidArgument("a function without a visibility");
   function.is_public = *visibility != "private" && *visibility != "nested";
+  if (refines_ && function.name != "main") return {};
   uint32_t type = attrNamed(row, attrs, "function_type");
   if (op.regions.count != 1) return invalidArgument("a function without a body");
   locations_.enterFunction(function.name, op.location);
   // The body first: of a type that is not supported it knows the op.
-  TERCEL_TRY(buildRegion(wire_.regions[op.regions.begin], &function.body));
+  const WireRegion& body_ops = wire_.regions[op.regions.begin];
+  std::vector<ir::Type> given;
+  if (refines_) TERCEL_TRY(argumentTypes(body_ops, given));
+  TERCEL_TRY(buildRegion(body_ops, &function.body, given));
   TERCEL_TRY(readSignature(function, type, attrNamed(row, attrs, "arg_attrs"),
                            attrNamed(row, attrs, "res_attrs")));
   const ir::Region& body = module_.region(function.body);

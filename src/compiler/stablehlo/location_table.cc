@@ -49,9 +49,13 @@ std::string textOf(const Location& l) {
 
 }  // namespace
 
-void LocationTable::enterFunction(std::string_view name, uint32_t attr) {
+void LocationTable::forgetFunction() {
   for (uint32_t known : of_function_) ids_[known] = kNew;
   of_function_.clear();
+}
+
+void LocationTable::enterFunction(std::string_view name, uint32_t attr) {
+  forgetFunction();
   function_ = find(wire_, attr);
   auto call = calls_.find(name);
   if (function_.file.empty() && call != calls_.end()) function_ = call->second;
@@ -59,6 +63,20 @@ void LocationTable::enterFunction(std::string_view name, uint32_t attr) {
 
 void LocationTable::noteCall(std::string_view function, uint32_t attr) {
   if (!calls_.contains(function)) calls_.emplace(function, inFunction(attr));
+}
+
+Location LocationTable::enterCall(uint32_t function, uint32_t call) {
+  Location outer = function_;
+  Location own = find(wire_, function);
+  if (own.file.empty()) own = inFunction(call);
+  forgetFunction();
+  function_ = own;
+  return outer;
+}
+
+void LocationTable::leaveCall(const Location& outer) {
+  forgetFunction();
+  function_ = outer;
 }
 
 Location LocationTable::inFunction(uint32_t attr) const {

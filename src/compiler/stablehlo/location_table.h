@@ -30,11 +30,15 @@ class LocationTable {
   void enterFunction(std::string_view name, uint32_t attr);
   // A call of it, at `attr`; calls come before the functions they call.
   void noteCall(std::string_view function, uint32_t attr);
+  // For a function whose ops are read again for each call: what leaveCall() is to be given.
+  Location enterCall(uint32_t function, uint32_t call);
+  void leaveCall(const Location& outer);
   std::string text(uint32_t attr) const;
   // One text for each attribute, however many ops have it; no valid id where nothing is known.
   Status id(uint32_t attr, ir::LocId* id);
 
  private:
+  void forgetFunction();
   Location inFunction(uint32_t attr) const;
 
   static constexpr uint32_t kNew = ir::LocId::kNone - 1;

@@ -14,13 +14,14 @@ void addMissing(ir::Op& op, std::initializer_list<ir::AttrKey> lists) {
 
 }  // namespace
 
-ModuleBuilder::ModuleBuilder(const WireModule& wire, size_t artifact_bytes)
+ModuleBuilder::ModuleBuilder(const WireModule& wire, size_t artifact_bytes, const GivenDims& given)
     : wire_(wire),
       budget_(artifact_bytes),
       types_(wire, budget_),
       locations_(wire, budget_, module_),
       attrs_(wire, budget_, types_),
-      slots_(wire.value_types.size()) {
+      slots_(wire.value_types.size()),
+      given_(given) {
   for (const WireOpName& name : wire.op_names) rows_.push_back(findOp(name.dialect, name.name));
 }
 
@@ -43,11 +44,12 @@ Status ModuleBuilder::buildBlock(const WireRegion& region, Block& block) {
   return {};
 }
 
-Status ModuleBuilder::buildRegion(const WireRegion& region, ir::RegionId* id) {
+Status ModuleBuilder::buildRegion(const WireRegion& region, ir::RegionId* id,
+                                  std::span<const ir::Type> given) {
   if (!region.has_block) return invalidArgument("an op with an empty region");
   Block block{.region = module_.addRegion()};
   *id = block.region;
-  TERCEL_TRY(bindArgs(region.args, block.region));
+  TERCEL_TRY(bindArgs(region.args, block.region, given));
   TERCEL_TRY(buildBlock(region, block));
   module_.region(block.region).results = std::move(block.results);
   return {};
@@ -58,8 +60,9 @@ Status ModuleBuilder::buildOp(const WireOp& op, Block& block) {
   if (row == nullptr || row->form == OpForm::refused) return refuse(op);
   OpAttrs attrs;
   TERCEL_TRY(attrs_.gather(op, *row, &attrs));
-  if (row->form != OpForm::op) return buildForm(op, *row, attrs, block);
-  return buildPlain(op, *row, attrs, block);
+  TERCEL_TRY(row->form != OpForm::op ? buildForm(op, *row, attrs, block)
+                                     : buildPlain(op, *row, attrs, block));
+  return refines_ ? settle(op, block) : Status();
 }
 
 Status ModuleBuilder::buildPlain(const WireOp& op, const OpRow& row, const OpAttrs& attrs,
@@ -67,6 +70,8 @@ Status ModuleBuilder::buildPlain(const WireOp& op, const OpRow& row, const OpAtt
   ir::Values operands = operandsOf(op);
   if (isShardingCall(row, attrs)) return bind(op.results, operands);
   if (row.kind == ir::OpKind::custom_call_) return buildCustomCall(op, row, attrs, block);
+  if (refines_ && (row.kind == ir::OpKind::call_ || row.kind == ir::OpKind::composite_))
+    return buildInlinedCall(op, row, attrs, block);
   if (row.kind == ir::OpKind::call_)
     locations_.noteCall(textOf(wire_, attrNamed(row, attrs, "callee")).value_or(""), op.location);
   TERCEL_TRY(checkArity(op, row.kind, operands.size()));
@@ -82,9 +87,12 @@ Status ModuleBuilder::buildPlain(const WireOp& op, const OpRow& row, const OpAtt
 }
 
 Status ModuleBuilder::buildRegions(const WireOp& op, ir::OpId id) {
+  std::vector<ir::Type> given;
+  if (module_.op(id).kind == ir::OpKind::while_)
+    for (ir::Value v : module_.op(id).operands) given.push_back(module_.type(v));
   for (uint32_t i = 0; i < op.regions.count; ++i) {
     ir::RegionId region;
-    TERCEL_TRY(buildRegion(wire_.regions[op.regions.begin + i], &region));
+    TERCEL_TRY(buildRegion(wire_.regions[op.regions.begin + i], &region, given));
     module_.op(id).regions.push_back(region);
   }
   return {};
@@ -176,13 +184,20 @@ Status ModuleBuilder::takeResults(const WireOp& op) {
   return {};
 }
 
-Status ModuleBuilder::bindArgs(Range args, ir::RegionId region) {
+Status ModuleBuilder::bindArgs(Range args, ir::RegionId region, std::span<const ir::Type> given) {
   for (uint32_t i = 0; i < args.count; ++i) {
     std::span<const ir::Type> leaves;
     TERCEL_TRY(types_.leaves(wire_.value_types[args.begin + i], &leaves));
     TERCEL_TRY(spendValues(leaves.size()));
     auto first = static_cast<uint32_t>(values_.size());
-    for (const ir::Type& type : leaves) values_.push_back(module_.addArg(region, type));
+    for (const ir::Type& leaf : leaves) {
+      const size_t number = module_.region(region).args.size();
+      const bool is_given = hasUnknownSize(leaf) && number < given.size();
+      const ir::Type& type = is_given ? given[number] : leaf;
+      if (hasUnknownSize(type) || !fits(leaf, type))
+        return invalidArgument("a block's argument of unknown or other size");
+      values_.push_back(module_.addArg(region, type));
+    }
     slots_[args.begin + i] = {first, static_cast<uint32_t>(leaves.size())};
   }
   return {};
@@ -196,7 +211,7 @@ Status ModuleBuilder::bind(Range wire_values, const ir::Values& values) {
     TERCEL_TRY(spendValues(leaves.size()));
     auto first = static_cast<uint32_t>(values_.size());
     for (const ir::Type& type : leaves) {
-      if (next == values.size() || module_.type(values[next]) != type)
+      if (next == values.size() || !fits(type, module_.type(values[next])))
         return invalidArgument("values of other types than announced");
       values_.push_back(values[next++]);
     }

@@ -1,6 +1,7 @@
 // Builds our Module from a file's ops.
 #pragma once
 #include <string_view>
+#include <unordered_map>
 #include <vector>
 
 #include "compiler/ir/module.h"
@@ -8,6 +9,7 @@
 #include "compiler/stablehlo/budget.h"
 #include "compiler/stablehlo/location_table.h"
 #include "compiler/stablehlo/op_map.h"
+#include "compiler/stablehlo/reader.h"
 #include "compiler/stablehlo/type_table.h"
 #include "compiler/stablehlo/wire.h"
 
@@ -15,7 +17,7 @@ namespace tercel::stablehlo {
 
 class ModuleBuilder {
  public:
-  ModuleBuilder(const WireModule& wire, size_t artifact_bytes);
+  ModuleBuilder(const WireModule& wire, size_t artifact_bytes, const GivenDims& given);
 
   Status build();
   ir::Module take() { return std::move(module_); }
@@ -39,7 +41,9 @@ class ModuleBuilder {
   Status readText(uint32_t attr, std::string& text);
 
   Status buildBlock(const WireRegion& region, Block& block);
-  Status buildRegion(const WireRegion& region, ir::RegionId* id);
+  // `given`: of the block's arguments, where the file leaves their sizes open.
+  Status buildRegion(const WireRegion& region, ir::RegionId* id,
+                     std::span<const ir::Type> given = {});
   Status buildOp(const WireOp& op, Block& block);
   Status buildPlain(const WireOp& op, const OpRow& row, const OpAttrs& attrs, Block& block);
   Status buildRegions(const WireOp& op, ir::OpId id);
@@ -97,7 +101,22 @@ class ModuleBuilder {
   Status requireOneDevice() const;
   // dynamic_forms.cc
   Status buildDynamic(const WireOp& op, const OpRow& row, const OpAttrs& attrs, Block& block);
+  Status buildSliceAt(const WireOp& op, const ir::Values& operands, Block& block);
   Status giveAttribute(ir::Op& built, ir::Value from, std::string_view name) const;
+  // refine.cc
+  Status noteFunction(const WireOp& op);
+  Status argumentTypes(const WireRegion& body, std::vector<ir::Type>& types);
+  Status buildInlinedCall(const WireOp& op, const OpRow& row, const OpAttrs& attrs, Block& block);
+  Status inlineFunction(std::string_view name, const WireOp& call, const ir::Values& operands,
+                        Block& block);
+  Status shapeFrom(ir::Value constant, Dims* dims) const;
+  Status settleShape(ir::Op& built, ir::Value dims);
+  Status takeCallShapes(const WireOp& op, std::string_view target, ir::Values& operands);
+  Status shortenResults(ir::Value operand, ir::Value count, int64_t dimension);
+  Status requireSizes(const WireOp& op);
+  Status settle(const WireOp& op, Block& block);
+  Status settleTypes(ir::OpId id);
+  Status foldSizes(const WireOp& op, ir::OpId id, Block& block);
   // einsum_form.cc
   Status buildEinsum(const WireOp& op, const OpRow& row, const OpAttrs& attrs, Block& block);
   Status buildIndexSelect(const WireOp& op, const OpRow& row, const OpAttrs& attrs, Block& block);
@@ -110,7 +129,7 @@ class ModuleBuilder {
   ir::Values operandsOf(const WireOp& op) const;
   // Sets result_types_, and the slots of the values about to be appended to values_.
   Status takeResults(const WireOp& op);
-  Status bindArgs(Range args, ir::RegionId region);
+  Status bindArgs(Range args, ir::RegionId region, std::span<const ir::Type> given);
   // Makes values of ours stand for values of the wire; their types must be the wire's.
   Status bind(Range wire_values, const ir::Values& values);
   // Values beyond one for each value of the file: of tuples.
@@ -137,6 +156,12 @@ class ModuleBuilder {
   std::vector<ir::Value> values_;
   std::vector<ir::Type> result_types_;  // scratch
   bool one_device_ = true;
+  // Of a file that leaves sizes open: only main is built, its calls inlined, and each op's result
+  // types follow from its operands' (refine.cc).
+  bool refines_ = false;
+  const GivenDims& given_;
+  std::unordered_map<std::string_view, const WireOp*> functions_;
+  int call_depth_ = 0, calls_ = 0;
   bool is_located_ = false;
 };
 

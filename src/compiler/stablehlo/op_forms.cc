@@ -3,9 +3,19 @@
 #include "compiler/stablehlo/wire_access.h"
 
 namespace tercel::stablehlo {
+namespace {
+
+// Of what the file says its results are.
+bool makesShapes(OpForm form) {
+  return form == OpForm::broadcast || form == OpForm::device_id || form == OpForm::einsum ||
+         form == OpForm::index_select || form == OpForm::permute || form == OpForm::random;
+}
+
+}  // namespace
 
 Status ModuleBuilder::buildForm(const WireOp& op, const OpRow& row, const OpAttrs& attrs,
                                 Block& block) {
+  if (refines_ && makesShapes(row.form)) TERCEL_TRY(requireSizes(op));
   switch (row.form) {
     case OpForm::broadcast: return buildBroadcast(op, row, attrs, block);
     case OpForm::device_id:

@@ -22,12 +22,12 @@ Result<ir::Module> readText(std::string_view) {
 
 }  // namespace
 
-Result<ir::Module> readStablehlo(std::span<const std::byte> artifact) {
+Result<ir::Module> readStablehlo(std::span<const std::byte> artifact, const GivenDims& dims) {
   if (!isBytecode(artifact) && !artifact.empty() && looksLikeText(asText(artifact)))
     return readText(asText(artifact));
   WireModule wire;
   TERCEL_TRY(readBytecode(artifact, wire));
-  ModuleBuilder builder(wire, artifact.size());
+  ModuleBuilder builder(wire, artifact.size(), dims);
   TERCEL_TRY(builder.build());
   return builder.take();
 }

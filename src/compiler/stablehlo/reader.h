@@ -3,7 +3,9 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <span>
+#include <vector>
 
 #include "compiler/ir/module.h"
 #include "core/status.h"
@@ -14,12 +16,16 @@ namespace tercel::stablehlo {
 inline constexpr std::array<int64_t, 3> kOldestVersion = {0, 9, 0};
 inline constexpr std::array<int64_t, 3> kNewestVersion = {1, 20, 0};
 
+// The sizes of main's arguments, by number, for a program that leaves them open.
+using GivenDims = std::vector<std::optional<Dims>>;
+
 // Reads a portable artifact. The Module keeps nothing of the bytes. Its ids, arities and region
 // structure are sound; whether types agree is ir::verify's to say.
 //   INVALID_ARGUMENT    malformed bytes, with their offset, or an op used wrongly
+//   FAILED_PRECONDITION an argument whose sizes are open, and none are given
 //   UNIMPLEMENTED       an op, type, attribute or encoding that we do not have, by name, with the
 //                       op's source location; MLIR text
 //   RESOURCE_EXHAUSTED  sharing in the file that would take far more memory than the file
-Result<ir::Module> readStablehlo(std::span<const std::byte> artifact);
+Result<ir::Module> readStablehlo(std::span<const std::byte> artifact, const GivenDims& dims = {});
 
 }  // namespace tercel::stablehlo

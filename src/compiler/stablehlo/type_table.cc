@@ -117,12 +117,22 @@ Status TypeTable::convertTensor(uint32_t type, std::vector<ir::Type>& leaves) co
   std::optional<DType> dtype = dtypeOf(wire_, t.type);
   if (!dtype) return unimplemented("the type ", typeText(wire_, type), " is not supported by Tercel");
   if (dims.size() > kMaxRank) return unimplemented("tensors of rank ", dims.size());
-  for (int64_t dim : dims)
-    if (dim < 0) return unimplemented("dynamic shapes: ", typeText(wire_, type));
-  if (!sizeIsRepresentable(dims, byteSize(*dtype)))
+  ir::Type leaf{Shape{*dtype, Dims(dims)}, false};
+  for (int64_t& dim : leaf.shape.dims) dim = std::max(dim, kUnknownSize);
+  if (hasUnknownSize(leaf) && !allows_unknown_)
+    return unimplemented("dynamic shapes: ", typeText(wire_, type));
+  if (!hasUnknownSize(leaf) && !sizeIsRepresentable(dims, byteSize(*dtype)))
     return invalidArgument("a tensor too large to address: ", typeText(wire_, type));
-  leaves.push_back({Shape{*dtype, Dims(dims)}, false});
+  leaves.push_back(std::move(leaf));
   return {};
+}
+
+bool fits(const ir::Type& announced, const ir::Type& type) {
+  if (announced.is_token != type.is_token || announced.shape.dtype != type.shape.dtype)
+    return false;
+  return std::ranges::equal(announced.shape.dims, type.shape.dims, [](int64_t a, int64_t b) {
+    return a == b || (a == kUnknownSize && b >= 0);
+  });
 }
 
 }  // namespace tercel::stablehlo
