@@ -96,6 +96,18 @@ def test_softmax_of_columns(agree, rng, shape):
                      (x - x.mean(0)) / (x.std(0) + 1)), x)
 
 
+@pytest.mark.parametrize("shape", [(9, 70), (16, 64), (7, 300), (4, 3, 33)])
+def test_what_columns_share_is_stored_whole(agree, rng, shape):
+    """What lies along the columns and is needed by the sums over rows and by a product."""
+    def function(x, y, weights, vector):
+        shifted = x * 2 + 1
+        apart = shifted - y
+        shares = apart / (apart * apart).sum(0)
+        return shares.reshape(len(y), -1).T @ weights, jnp.tensordot(shifted, vector, x.ndim)
+    agree(function, floats(rng, *shape[1:]), floats(rng, *shape), floats(rng, shape[0], 5),
+          floats(rng, *shape[1:], 11))
+
+
 def test_cumulative(agree, rng):
     agree(lambda x: (jnp.cumsum(x, 0), jnp.cumprod(x, 1), jnp.maximum.accumulate(x)),
           floats(rng, 5, 40))
