@@ -7,8 +7,8 @@ import pytest
 from jax.experimental import serialize_executable
 from jax.experimental.layout import Format, Layout
 
-pytestmark = pytest.mark.skipif(jax.__version_info__ < (0, 8, 1),
-                                reason="jaxlib 0.8.0 does not ask plugins for a program's layouts")
+pytestmark = pytest.mark.skipif(jax.__version_info__ < (0, 9, 1),
+                                reason="jaxlib does not ask plugins for the layouts of arguments")
 
 X = np.arange(12, dtype=np.float32).reshape(3, 4)
 

@@ -179,7 +179,7 @@ Status ModuleBuilder::buildApproxTopK(const ForeignCall& call) {
               firstSorted(b, std::move(arrays), dimension, comparator, result_types_));
 }
 
-// The largest of each row and where they stand, as chlo.top_k.
+// The largest of each row and where they stand, as chlo.top_k; jaxlib up to 0.9.0 writes mhlo.topk.
 Status ModuleBuilder::buildTopK(const ForeignCall& call) {
   const Values& operands = call.operands;
   if (operands.empty() || result_types_.size() != 2) return wrong(call.target);
@@ -188,6 +188,10 @@ Status ModuleBuilder::buildTopK(const ForeignCall& call) {
   const int64_t last = type.shape.rank() - 1;
   if (!isShortened(type, result_types_[0], last) || !isShortened(places, result_types_[1], last))
     return wrong(call.target);
+  const uint32_t given = entryOf(wire_, call.op.attrs, "mhlo.attributes");
+  const uint32_t largest = given == kNone ? kNone : entryOf(wire_, given, "largest");
+  if (largest != kNone && !boolOf(wire_, largest).value_or(false))
+    return unimplemented("the smallest of rows by ", call.target);
   const ir::RegionId comparator = module_.addRegion();
   const ir::Type scalar{Shape{type.shape.dtype, {}}, false}, place{Shape{DType::s32, {}}, false};
   const Value x = module_.addArg(comparator, scalar), y = module_.addArg(comparator, scalar);
@@ -246,6 +250,7 @@ ModuleBuilder::BuildForeign ModuleBuilder::foreignCalled(std::string_view target
       {"LuDecomposition", &ModuleBuilder::buildLu},
       {"ProductOfElementaryHouseholderReflectors", &ModuleBuilder::buildReflectorProduct},
       {"Qr", &ModuleBuilder::buildFactorisation},
+      {"mhlo.topk", &ModuleBuilder::buildTopK},
       {"stablehlo.dynamic_approx_top_k", &ModuleBuilder::buildApproxTopK},
       {"stablehlo.dynamic_reduce_window", &ModuleBuilder::buildDynamicWindow},
       {"stablehlo.dynamic_rng_bit_generator", &ModuleBuilder::buildDynamicBits},
