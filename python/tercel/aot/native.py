@@ -21,6 +21,10 @@ class ValueSpec(ctypes.Structure):
                 ("dims", ctypes.POINTER(ctypes.c_int64))]
 
 
+class ShapeSpec(ctypes.Structure):
+    _fields_ = [("rank", ctypes.c_int32), ("dims", ctypes.POINTER(ctypes.c_int64))]
+
+
 class ProcedureSpec(abi.Sized):
     _fields_ = [("struct_size", ctypes.c_size_t), ("name", ctypes.c_char_p),
                 ("signature", ctypes.c_char_p), ("module", ctypes.c_char_p),
@@ -28,7 +32,8 @@ class ProcedureSpec(abi.Sized):
                 ("used", _NUMBERS), ("num_stored", ctypes.c_size_t), ("stored", _NUMBERS),
                 ("num_arguments", ctypes.c_size_t), ("arguments", ctypes.POINTER(ValueSpec)),
                 ("num_results", ctypes.c_size_t), ("results", ctypes.POINTER(ValueSpec)),
-                ("tree", ctypes.c_char_p)]
+                ("tree", ctypes.c_char_p), ("num_shapes", ctypes.c_size_t),
+                ("shapes", ctypes.POINTER(ShapeSpec))]
 
 
 class LibraryOptions(abi.Sized):
