@@ -54,7 +54,7 @@ void try_it(tercel_parallel_for_fn run_tasks, void* memory, size_t size,
 
 
 def block(number, kind):
-    assert len(BLOCKS) == 12, "the guide has other blocks than this test runs"
+    assert len(BLOCKS) == 14, "the guide has other blocks than this test runs"
     found, text = BLOCKS[number]
     assert found == kind
     return text
@@ -177,3 +177,7 @@ def test_tools(net):
     printed = run(net, "sh", "-ec", block(11, "sh"))
     assert "result: differs from y.npy by at most 0" in printed and "of 100 calls" in printed
     assert (net / "out" / "model.so").is_file()
+    python(net, "import jax, jax.numpy as jnp", block(12, "python"))
+    assert "agree on 1 results" in run(net, "sh", "-ec", block(13, "sh"))
+    for name, function in (("model", "model_run_b8("), ("plain", "plain_run_1x4(")):
+        assert function in (net / "out" / f"{name}.h").read_text()
