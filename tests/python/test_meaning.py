@@ -153,8 +153,10 @@ def test_complex_functions_at_infinity(tercel, cpu, name):
 def test_complex_powers_at_zero_and_infinity(tercel, cpu):
     x, y = (v.ravel() for v in np.meshgrid(np.array(COMPLEX, np.complex64), COMPLEX))
     got, wanted = (on(device, lax.pow, x, y.astype(x.dtype)) for device in (tercel, cpu))
-    np.testing.assert_allclose(got.real, wanted.real, rtol=1e-4, atol=1e-5)
-    np.testing.assert_allclose(got.imag, wanted.imag, rtol=1e-4, atol=1e-5)
+    finite = np.isfinite(wanted)
+    np.testing.assert_allclose(got[finite], wanted[finite], rtol=1e-4, atol=1e-5)
+    np.testing.assert_allclose(got.real[~finite], wanted.real[~finite], rtol=1e-4)
+    np.testing.assert_allclose(got.imag[~finite], wanted.imag[~finite], rtol=1e-4)
 
 
 def test_complex_square_roots(agree):
