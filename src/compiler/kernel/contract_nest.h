@@ -37,7 +37,7 @@ class ContractNest {
     int64_t lines() const { return elementCount(outer_extents); }
   };
 
-  // nest_contract.cc: what the loops index, and the tasks.
+  // nest_contract.cc: what the loops index.
   bool planTiles(const std::vector<bool>& classes);
   void probeAll(Emitter& e, const Indices& domain);
   void probeOperand(Emitter& e, size_t operand, const Indices& domain);
@@ -51,6 +51,23 @@ class ContractNest {
   ContractSizes sizes() const;
   bool hasEpilogue() const;
   void addScratch();
+  int64_t strideOf(size_t operand, size_t group) const;
+  int64_t extent(size_t group) const { return group == kNone ? 1 : plan_.groupExtent(group); }
+  // Steps of the sum along a group, and those of them that take a whole word.
+  int64_t steps(size_t group) const;
+  int64_t wholeSteps(size_t group) const;
+  size_t innerSum() const { return k_groups_.empty() ? kNone : k_groups_.back(); }
+  std::vector<size_t> outerSums() const;
+  // What of the sum is added at once.
+  int64_t blockOf(size_t group) const;
+  int64_t blockSize() const;
+  int64_t panelSize() const { return tiling_.roomFor(blockSize()) * tiling_.panel(); }
+  Scalar packedScalar() const { return tiling_.parts > 1 ? Scalar::i32 : sum_; }
+  std::pair<V, V> rangeOf(size_t group);
+  Index inBlock(size_t group, V i);
+  V stepsInBlock();
+
+  // contract_tasks.cc
   void emitTask(V task);
   // Of each tile: all, or what a block adds to its sums in memory, or what becomes of these.
   enum class Part { whole, block, sums };
@@ -73,21 +90,6 @@ class ContractNest {
   Groups with(Groups groups, const std::vector<size_t>& list, const Dims& extents,
               const Index& linear);
   std::pair<Groups, V> onLine(const Axis& axis, const Groups& groups, V number, int64_t per_line);
-  int64_t strideOf(size_t operand, size_t group) const;
-  int64_t extent(size_t group) const { return group == kNone ? 1 : plan_.groupExtent(group); }
-  // Steps of the sum along a group, and those of them that take a whole word.
-  int64_t steps(size_t group) const;
-  int64_t wholeSteps(size_t group) const;
-  size_t innerSum() const { return k_groups_.empty() ? kNone : k_groups_.back(); }
-  std::vector<size_t> outerSums() const;
-  // What of the sum is added at once.
-  int64_t blockOf(size_t group) const;
-  int64_t blockSize() const;
-  int64_t panelSize() const { return tiling_.roomFor(blockSize()) * tiling_.panel(); }
-  Scalar packedScalar() const { return tiling_.parts > 1 ? Scalar::i32 : sum_; }
-  std::pair<V, V> rangeOf(size_t group);
-  Index inBlock(size_t group, V i);
-  V stepsInBlock();
   V startOf(V index, int64_t size, int64_t whole);
 
   // contract_edges.cc

@@ -163,8 +163,9 @@ void ThreadPool::runChunks(Loop& loop, int64_t self) {
   inside_task = true;
   for (int64_t k = 0; k < loop.sharers; ++k) {
     const int64_t of_share = (self + k) % loop.sharers;
+    Share& share = loop.share(of_share);
     const bool own = of_share == self;
-    while (std::optional<uint32_t> chunk = loop.share(of_share).take(own)) loop.run(of_share, *chunk);
+    while (std::optional<uint32_t> chunk = share.take(own)) loop.run(of_share, *chunk);
   }
   inside_task = outer;
 }

@@ -27,9 +27,9 @@ class ThreadPool {
 
   int threads() const { return static_cast<int>(workers_.size()) + 1; }
 
-  // Calls fn(context, begin, end) on groups of tasks that together are [0, tasks), on the caller and
-  // idle workers; returns when all are done. A group lacks no more than one of `grain` tasks, and
-  // equal loops give a thread the same ones first. Any thread may call it, several at once too;
+  // Calls fn(context, begin, end) on groups of tasks that together are [0, tasks), on the caller
+  // and idle workers; returns when all are done. A group lacks no more than one of `grain` tasks,
+  // and equal loops give a thread the same ones first. Any thread may call it, several at once too;
   // inside of a task it runs everything on that thread.
   void parallelFor(int64_t tasks, int64_t grain, kernels::TaskFn fn, void* context);
   kernels::Parallel parallel();

@@ -1,6 +1,6 @@
 // Complex atan2, cbrt, exponential, exponential_minus_one, log, log_plus_one, logistic, power,
-// sine, cosine, tan, tanh. Special values are C99's (annex G), but where it recovers an infinity, or
-// a zero, from a NaN in exponential, tan, tanh and power: there they are XLA's, which does not.
+// sine, cosine, tan, tanh. Special values are C99's (annex G), but where it recovers an infinity
+// or a zero from a NaN in exponential, tan, tanh and power: there they are XLA's, which does not.
 #pragma once
 #include "compiler/kernel/math/complex.h"
 #include "compiler/kernel/math/hyperbolic.h"
