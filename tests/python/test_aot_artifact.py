@@ -453,11 +453,11 @@ def test_arrays_of_every_layout(rng):
 
 
 def test_results_are_never_changed_by_later_calls():
-    loaded = package.load(aot.compile(lambda x: x + 1, np.zeros(5000, np.float32),
+    loaded = package.load(aot.compile(lambda x: x + 1, np.zeros(50000, np.float32),
                                       name="add").to_bytes())
 
     def call(number):
-        return loaded.add(np.full(5000, number, np.float32))
+        return loaded.add(np.full(50000, number, np.float32))
 
     addresses = {call(number).ctypes.data for number in range(20)}
     assert len(addresses) == 1  # what nobody has is used again
