@@ -182,6 +182,15 @@ def test_short_rows_of_several_operands(agree, rng, rows, width):
     agree(lambda x, y: jnp.pad(x, ((0, 6), (0, 0))) - jnp.pad(y, ((5, 0), (0, 0))), x, y)
 
 
+@pytest.mark.parametrize("width", [2, 3, 5, 7])
+def test_differences_of_pairs_are_weighted(agree, rng, width):
+    def pairs(x, y, weights, scale):
+        scale = jnp.where(scale > 0, 1 / scale, jnp.tanh(scale) - 1)
+        return (x[:, None] - y) * (scale[:, None] * weights / 3)[..., None]
+    agree(pairs, *(rng.standard_normal(s).astype(np.float32)
+                   for s in ((20, width), (83, width), (20, 83), (20,))))
+
+
 def test_a_donated_array_of_short_rows(tercel, rng):
     rows, row = (rng.standard_normal(s).astype(np.float32) for s in ((1003, 3), (3,)))
     step = jax.jit(lambda rows, row: (rows - row) * 2, donate_argnums=0)

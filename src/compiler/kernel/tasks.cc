@@ -152,12 +152,24 @@ class ElementLoops {
     return false;
   }
 
+  // Those that compute something else within so many neighbours of the domain.
+  int64_t opsWithin(int64_t neighbours) const {
+    const int64_t apart = elementCount(piece_.extents) / neighbours;
+    return std::ranges::count_if(low_.cluster.ops, [&](ir::OpId id) {
+      const ir::Op& op = low_.module.op(id);
+      const bool is_read = op.kind == ir::OpKind::constant_ || op.kind == ir::OpKind::reshape_ ||
+                           op.kind == ir::OpKind::broadcast_in_dim_;
+      return !is_read && low_.module.shape(op.result()).elements() > apart;
+    });
+  }
+
   bool suits(ShortRows& rows, size_t outer) const {
     constexpr int64_t kMostOps = 40;  // written out: so many ops, in all vectors
     rows.vectors = rows.length / std::gcd(rows.length, int64_t{lanes_});
     rows.rows = rows.vectors * lanes_ / rows.length;
-    const auto ops = static_cast<int64_t>(low_.cluster.ops.size());
-    if (plan_.groupExtent(outer) < rows.rows || rows.vectors * ops > kMostOps) return false;
+    const int64_t turn = plan_.groupExtent(outer) * rows.length;
+    if (plan_.groupExtent(outer) < rows.rows || rows.vectors * opsWithin(turn) > kMostOps)
+      return false;
     for (size_t a = 0; a < plan_.accesses.size(); ++a)
       if (plan_.accesses[a].is_store ? !isInOrder(plan_.strides[a], outer)
                                      : isScattered(a, outer, rows.length))

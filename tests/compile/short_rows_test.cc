@@ -1,0 +1,47 @@
+// Rows of few elements: vectors take several of them whole, or one that a gather finds as it lies.
+#include <gtest/gtest.h>
+
+#include "compile/native.h"
+
+namespace tercel::compiler {
+namespace {
+
+std::string rows(std::string_view type, int64_t length) {
+  return cat("func @main(%a: ", type, "[50,", length, "], %i: s32[300,1]) -> (", type, "[300,",
+             length, "]) {\n  %r = gather(%a, %i) {offset_dims = [1], collapsed_slice_dims = [0], ",
+             "operand_batching_dims = [], start_indices_batching_dims = [], ",
+             "start_index_map = [0], index_vector_dim = 1, slice_sizes = [1, ", length,
+             "]} : ", type, "[300,", length, "]\n  return %r\n}\n");
+}
+
+TEST(ShortRows, AreLoadedWholeWhereAGatherFindsThem) {
+  for (std::string_view type : {"s8", "f16", "f32"}) {
+    for (int64_t length : {4, 8, 16, 32}) {
+      const std::string text = rows(type, length);
+      EXPECT_EQ(countInKernel(moduleOf(text), " gather "), 0) << text;
+      expectNative(text);
+    }
+  }
+}
+
+// What is one number for all of an outer loop's turn, or a constant, is no work in its vectors.
+TEST(ShortRows, FillVectorsBesideWorkOutsideOfThem) {
+  std::string text =
+      "func @main(%x: f32[64,3], %y: f32[128,3], %w: f32[64,128], %s: f32[64]) -> "
+      "(f32[64,128,3]) {\n  %s0 = tanh(%s) : f32[64]\n";
+  for (int i = 0; i < 8; ++i)
+    text += cat("  %s", i + 1, " = add(%s", i, ", %s) : f32[64]\n");
+  text +=
+      "  %xs = broadcast_in_dim(%x) {broadcast_dimensions = [0, 2]} : f32[64,128,3]\n"
+      "  %ys = broadcast_in_dim(%y) {broadcast_dimensions = [1, 2]} : f32[64,128,3]\n"
+      "  %ss = broadcast_in_dim(%s8) {broadcast_dimensions = [0]} : f32[64,128]\n"
+      "  %d = subtract(%xs, %ys) : f32[64,128,3]\n"
+      "  %p = multiply(%w, %ss) : f32[64,128]\n"
+      "  %ps = broadcast_in_dim(%p) {broadcast_dimensions = [0, 1]} : f32[64,128,3]\n"
+      "  %r = multiply(%d, %ps) : f32[64,128,3]\n  return %r\n}\n";
+  EXPECT_EQ(countInKernel(moduleOf(text), "store_masked"), 0) << text;
+  expectNative(text);
+}
+
+}  // namespace
+}  // namespace tercel::compiler
