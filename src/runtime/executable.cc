@@ -186,12 +186,11 @@ Result<std::vector<Launch>> Executable::execute(std::span<const std::span<Buffer
   if (works.size() == 1 && runsInline(*works[0])) {
     TERCEL_ASSIGN(Launch launch, runNow(*this, *works[0]));
     launches.push_back(std::move(launch));
-    if (mayBeAwaited()) noteLaunch(habit_);
-    return launches;
+  } else {
+    std::unique_lock<std::mutex> order(client_->launchOrder(), std::defer_lock);
+    if (works.size() > 1) order.lock();
+    for (std::shared_ptr<LaunchWork>& work : works) launches.push_back(enqueue(*this, work));
   }
-  std::unique_lock<std::mutex> order(client_->launchOrder(), std::defer_lock);
-  if (works.size() > 1) order.lock();
-  for (std::shared_ptr<LaunchWork>& work : works) launches.push_back(enqueue(*this, work));
   if (mayBeAwaited()) noteLaunch(habit_);
   return launches;
 } catch (const std::exception& exception) {
