@@ -149,6 +149,8 @@ class ContractNest {
   using Body = std::function<Sums(V, const Sums&)>;
   Sums inRuns(std::pair<V, V> range, int64_t count, int64_t inside, int64_t lanes, const Sums& sums,
               const Body& body);
+  Sums inStretches(std::pair<V, V> range, int64_t count, int64_t lanes, const Sums& sums,
+                   const Body& body);
   Sums inChains(std::pair<V, V> range, int64_t count, int64_t lanes, const Sums& sums,
                 const Body& body);
   Sums oneByOne(std::pair<V, V> range, int64_t lanes, const Sums& sums, const Body& body);

@@ -145,6 +145,23 @@ ContractNest::Sums ContractNest::oneByOne(std::pair<V, V> range, int64_t lanes, 
   });
 }
 
+// oneByOne of up to `count`. The flags are looked at every so many turns: a look takes as long as many
+// additions, on AMD's machines for which all of them wait.
+ContractNest::Sums ContractNest::inStretches(std::pair<V, V> range, int64_t count, int64_t lanes,
+                                             const Sums& sums, const Body& body) {
+  constexpr int64_t kTurns = 16;
+  const int64_t stretch = kTurns * lanes;
+  auto looking = [&](V first, V last, const Sums& now) {
+    return bySubnormals([&] { return oneByOne({first, last}, lanes, now, body); });
+  };
+  if (!looksForSubnormals() || count <= stretch) return looking(range.first, range.second, sums);
+  return b_.forLoop(range.first, range.second, stretch, {sums.begin(), sums.end()},
+                    [&](V first, std::span<const V> now) {
+    V last = b_.binary(Opcode::smin, b_.iadd(first, b_.index(stretch)), range.second);
+    return looking(first, last, Sums(now.begin(), now.end()));
+  });
+}
+
 // Additions to few sums would wait for each other: several are added up side by side.
 ContractNest::Sums ContractNest::inChains(std::pair<V, V> range, int64_t count, int64_t lanes,
                                           const Sums& sums, const Body& body) {
@@ -152,31 +169,26 @@ ContractNest::Sums ContractNest::inChains(std::pair<V, V> range, int64_t count, 
   const auto own = static_cast<int64_t>(sums.size());
   int64_t at_once = 1;
   while (2 * at_once * own <= kChains && 2 * at_once * lanes * kFewestTurns <= count) at_once *= 2;
-  const Body looking = [&](V i, const Sums& each) {
-    return bySubnormals([&] { return body(i, each); });
-  };
-  if (at_once == 1) return oneByOne(range, lanes, sums, looking);
+  if (at_once == 1) return inStretches(range, count, lanes, sums, body);
   const auto [first, last] = range;
   V whole = b_.binary(Opcode::and_, b_.isub(last, first), b_.index(-at_once * lanes));
   V middle = b_.iadd(first, whole);
   Sums all(static_cast<size_t>(at_once * own), b_.constant(b_.type(sums[0]), 0));
   std::ranges::copy(sums, all.begin());
-  all = b_.forLoop(first, middle, at_once * lanes, {all.begin(), all.end()},
-                   [&](V i, std::span<const V> now) {
-    return bySubnormals([&] {
-      Sums next;
-      for (int64_t k = 0; k < at_once; ++k) {
-        const auto part = now.subspan(static_cast<size_t>(k * own), sums.size());
-        const Sums added = body(b_.iadd(i, b_.index(k * lanes)), Sums(part.begin(), part.end()));
-        for (V sum : added) next.push_back(sum);
-      }
-      return next;
-    });
+  all = inStretches({first, middle}, count, at_once * lanes, all, [&](V i, const Sums& now) {
+    Sums next;
+    for (int64_t k = 0; k < at_once; ++k) {
+      const auto part = now.begin() + k * own;
+      for (V sum : body(b_.iadd(i, b_.index(k * lanes)), Sums(part, part + own)))
+        next.push_back(sum);
+    }
+    return next;
   });
   for (size_t left = all.size() / 2; left >= sums.size(); left /= 2)
     for (size_t i = 0; i < left; ++i)
       all[i] = b_.binary(isFloat(sum_) ? Opcode::fadd : Opcode::iadd, all[i], all[i + left]);
-  return oneByOne({middle, last}, lanes, Sums(all.begin(), all.begin() + own), looking);
+  return inStretches({middle, last}, at_once * lanes, lanes, Sums(all.begin(), all.begin() + own),
+                     body);
 }
 
 // A loop of `count` iterations, `lanes` at a time, each of which adds `inside` products. A long sum
