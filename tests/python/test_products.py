@@ -42,6 +42,21 @@ def test_large_shapes(agree, rng, layout, m, k, n):
           *operands(rng, LAYOUTS[layout], m=m, k=k, n=n), scale=10)
 
 
+@pytest.mark.parametrize("m", [1, 3, 4])
+@pytest.mark.parametrize("k, n", [(1536, 1411), (2500, 1024), (1024, 2304)])
+def test_few_rows_and_a_large_matrix(agree, rng, m, k, n):
+    x, w = operands(rng, "mk,kn->mn", m=m, k=k, n=n)
+    agree(lambda x, w: jax.nn.gelu(x @ w / np.sqrt(k) + w[0, 1]), x, w, scale=10)
+
+
+def test_few_narrow_rows_and_a_large_matrix(tercel, rng):
+    x, w = (v.astype(jnp.bfloat16) for v in operands(rng, "mk,kn->mn", m=2, k=1536, n=2048))
+    result = jax.jit(jnp.matmul)(*jax.device_put((x, w), tercel))
+    assert result.dtype == jnp.bfloat16
+    wanted = x.astype(np.float64) @ w.astype(np.float64)
+    np.testing.assert_allclose(result.astype(np.float64), wanted, rtol=2**-8, atol=1e-3)
+
+
 @pytest.mark.parametrize("layout", ["nn", "nt"])
 @pytest.mark.parametrize("n", [1, 3, 8])
 @pytest.mark.parametrize("k", [33, 513, 2049, 3100])

@@ -63,13 +63,13 @@ void ContractNest::emitTile(const Tile& tile, Part part) {
 }
 
 // Whether products that met subnormal numbers are made in f64. Short sums take less time than to
-// look; tiles of many sums, whose code would be long, have operands that are worth scaling
-// (runtime/kernels/rescale.h).
+// look, and of tiles of many sums the code would be long.
 bool ContractNest::looksForSubnormals() const {
   constexpr int64_t kMostSums = 8, kFewestSteps = 64;
   const int64_t columns = tiling_.along_k ? tiling_.panel() : tiling_.vectors;
   return m_.shape(op_.result()).dtype == DType::f32 && tiling_.parts == 1 && !tiling_.in_tiles &&
-         k_ >= kFewestSteps && tiling_.rows * columns <= kMostSums;
+         k_ >= kFewestSteps && tiling_.rows * columns <= kMostSums &&
+         (op_.kind == ir::OpKind::convolution_ || isVectorProduct(m_, op_));
 }
 
 ContractNest::Sums ContractNest::bySubnormals(const std::function<Sums()>& sums) {

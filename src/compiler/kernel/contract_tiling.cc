@@ -17,6 +17,15 @@ constexpr double kPackCycles = 0.25;  // of an element, with its cache misses
 
 bool isFar(const ContractSide& side) { return side.widest_sum_stride * side.bytes >= 512; }
 
+// So few rows that memory decides: the n side is read once, in short pieces of several lines that lie
+// far apart, which the machine then fetches ahead.
+constexpr int64_t kStreamRows = 4, kStreamVectors = 4, kStreamSteps = 8;
+bool streams(const ContractSizes& s) {
+  constexpr int64_t kLarge = 1 << 20;
+  return s.rows() <= kStreamRows && s.n_side.own_stride == 1 && isFar(s.n_side) &&
+         s.k * s.n * s.n_side.bytes >= kLarge;
+}
+
 // Cycles of all tiles for one step of the sum: two multiply-adds or two loads a cycle, less where a
 // long panel comes from the L2 cache, and no fewer than it takes to add to one sum again.
 double stepCost(const ContractSizes& s, int lanes, int64_t rows, int64_t vectors) {
@@ -51,7 +60,7 @@ void chooseTile(const ContractSizes& s, const Machine& machine, ContractTiling& 
   int64_t row_step = t.across ? kAcrossRows : s.m_side.unit;
   int64_t most_rows = t.across ? kAcrossRows : kMostRows;
   double best = 1e300;
-  int64_t most_vectors = std::min(kMostVectors, ceilDiv(s.n, t.lanes));
+  int64_t most_vectors = std::min(streams(s) ? kStreamVectors : kMostVectors, ceilDiv(s.n, t.lanes));
   for (int vectors = 1; vectors <= most_vectors; ++vectors)
     for (int64_t rows = row_step; rows <= std::min(most_rows, s.m); rows += row_step) {
       if ((rows + 1) * vectors > registers) break;
@@ -140,15 +149,16 @@ void chooseBlock(const ContractSizes& s, ContractTiling& t) {
   int64_t steps = kBytes / s.sum_bytes;
   if (t.in_tiles) steps /= 2;  // a block's rows and columns both
   bool far = !t.along_k && !t.pack_n && isFar(s.n_side) && s.n >= 4 * t.panel();
-  if (far) steps = kFarSteps;
+  if (far) steps = streams(s) ? kStreamSteps : kFarSteps;
   if (2 * s.k <= 3 * steps) return;
   int64_t inside = s.k / s.outer_k;
   t.block = ceilDiv(s.outer_k, ceilDiv(s.k, steps));
   if (t.block == s.outer_k) t.block = 0;
   if (inside > 1) return;
   // Vectors end where blocks do, and the last block has one at least.
-  t.block = ceilDiv(t.block, kWhole) * kWhole;
-  while (s.k % t.block != 0 && s.k % t.block <= kWhole) t.block += kWhole;
+  const int64_t whole = std::min(kWhole, steps);
+  t.block = ceilDiv(t.block, whole) * whole;
+  while (s.k % t.block != 0 && s.k % t.block <= whole) t.block += whole;
 }
 
 // Cycles of the whole product, apart from packing.

@@ -109,6 +109,14 @@ Indices Contraction::rhs(IndexSpace& space, const Indices& out, const Indices& k
   return indices;
 }
 
+bool isVectorProduct(const ir::Module& m, const ir::Op& dot) {
+  const Shape &lhs = m.shape(dot.operand(0)), &rhs = m.shape(dot.operand(1));
+  int64_t products = m.shape(dot.result()).elements();
+  for (int64_t d : dot.ints(ir::AttrKey::lhs_contracting_dimensions))
+    products *= lhs.dims[static_cast<size_t>(d)];
+  return products == std::max(lhs.elements(), rhs.elements());
+}
+
 std::vector<ZeroEdge> zeroEdges(const ir::Module& module, const ir::Op& op) {
   std::vector<ZeroEdge> edges;
   if (op.kind != ir::OpKind::convolution_) return edges;

@@ -25,6 +25,11 @@ class Contraction {
   Dims extents_;
 };
 
+// Whether each element of one operand of a dot_general is in one product: their kernels look for
+// subnormal numbers, where those of others are given operands that are scaled
+// (runtime/kernels/rescale.h).
+bool isVectorProduct(const ir::Module& module, const ir::Op& dot);
+
 // A dimension of a convolution's window at the edges of a padded input: element out * stride + tap of
 // it is a zero before `low` and from `high` on.
 struct ZeroEdge {

@@ -5,6 +5,7 @@
 
 #include "compiler/passes/dimensions.h"
 #include "compiler/passes/expand_convolution.h"
+#include "compiler/passes/expand_product.h"
 #include "compiler/passes/expand_random.h"
 #include "compiler/passes/expand_reduce.h"
 #include "compiler/passes/expand_window.h"
@@ -34,7 +35,7 @@ class Expand : public Rewriter {
       case OpKind::convolution_:
         return undilateConvolution(*this, id) || orderConvolution(*this, id);
       case OpKind::dot_general_:
-        return rowProduct(id) || exchangeSides(id) || turnLeft(id);
+        return rowProduct(id) || exchangeSides(id) || turnLeft(id) || splitSum(*this, id);
       case OpKind::reduce_:
         return splitReduce(*this, id) || canonicalised(id);
       case OpKind::reduce_window_:

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "compiler/kernel/contraction.h"
 #include "compiler/plan/op_traits.h"
 
 namespace tercel::plan {
@@ -14,15 +15,6 @@ using ir::Value;
 bool movesElements(const Op& op) {
   if (op.kind == OpKind::dynamic_slice_) return true;
   return isFreeMovement(op.kind) && !op.operands.empty();
-}
-
-// Whether the products of one operand's elements are one each: their kernels look after themselves.
-bool hasVector(const ir::Module& m, const Op& dot) {
-  const Shape &lhs = m.shape(dot.operand(0)), &rhs = m.shape(dot.operand(1));
-  int64_t products = m.shape(dot.result()).elements();
-  for (int64_t d : dot.ints(ir::AttrKey::lhs_contracting_dimensions))
-    products *= lhs.dims[static_cast<size_t>(d)];
-  return products == std::max(lhs.elements(), rhs.elements());
 }
 
 // Whether the one output is the product's, in new memory, by whatever dimensions.
@@ -93,7 +85,7 @@ std::optional<program::ProductSlots> productParams(const ir::Module& module,
   if (cluster.nest != kernel::Nest::contract) return {};
   for (ir::OpId id : cluster.ops) {
     const Op& op = module.op(id);
-    if (op.kind != OpKind::dot_general_ || hasVector(module, op)) continue;
+    if (op.kind != OpKind::dot_general_ || kernel::isVectorProduct(module, op)) continue;
     auto found = Finder(module, cluster, first_slice).paramsOf(op);
     if (!found) continue;
     if (givesSums(module, cluster, op))
