@@ -111,6 +111,38 @@ TEST(Control, FunctionsAreCalledRarely) {
   }
 }
 
+// A function takes wide vectors and returns a short one: what its caller keeps stays whole.
+TEST(Control, FunctionsKeepWholeRegisters) {
+  for (int lanes : {4, 8}) {
+    Kernel kernel{.name = "narrowed"};
+    Builder b(kernel);
+    auto x = b.addParam(Scalar::f64, true), out = b.addParam(Scalar::f64, false);
+    const Type wide{Scalar::f64, static_cast<uint16_t>(lanes)};
+    const Type types[] = {wide.with(Scalar::f32), wide};
+    b.forLoop(b.taskBegin(), b.taskEnd(), lanes, [&](V i) {
+      V v = b.load(x, i, lanes), next = b.load(x, i, lanes, 64);
+      V small = b.any(b.compare(Opcode::fcmp, Predicate::olt, v, b.number(wide, 8)));
+      V args[] = {b.cast(Opcode::fptrunc, v, Scalar::f32), v};
+      auto body = [&](std::span<const V> a) {
+        return b.cast(Opcode::fptrunc, b.fadd(a[1], a[1]), Scalar::f32);
+      };
+      V y = b.rarely(small, b.function(cat("narrow.", lanes), types, body), args);
+      b.store(out, i, b.fadd(b.cast(Opcode::fpext, y, Scalar::f64), v));
+      b.store(out, i, b.fadd(v, next), 64);
+    });
+    std::vector<double> xs(128);
+    std::iota(xs.begin(), xs.end(), 0);
+    onTargets(kernel, [&](const MachineCode& code) {
+      std::vector<double> outs(128, -1);
+      code({xs.data(), outs.data()}, 0, 64);
+      for (int i = 0; i < 64; ++i) {
+        EXPECT_EQ(outs[i], (i / lanes * lanes < 8 ? 3 : 2) * xs[i]) << i;
+        EXPECT_EQ(outs[64 + i], 2 * xs[i] + 64) << i;
+      }
+    });
+  }
+}
+
 TEST(Control, NestedLoopsCarryValues) {
   // out[i] = sum of j in [i, 7) of x[j] * i, with a loop that may run no trip.
   Kernel kernel{.name = "carry"};

@@ -30,6 +30,10 @@ void Emitter::emitFunction(kernel::FunctionId id) {
   declareFunctions();
   const kernel::Block& body = kernel_.blocks[kernel_.functions[id].body];
   function_ = functions_[id];
+  // By the convention ymm8 to ymm15 keep what they hold; LLVM would clear their upper halves where a
+  // short vector is returned.
+  if (target_.has_avx2 && !target_.has_avx512)
+    function_->addFnAttr("target-features", cat(target_.features, ",-vzeroupper"));
   for (size_t i = 0; i < body.args.size(); ++i) value(body.args[i]) = function_->getArg(i);
   ir_.SetInsertPoint(newBlock("entry"));
   emitBlock(kernel_.functions[id].body);
