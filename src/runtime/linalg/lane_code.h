@@ -1,6 +1,8 @@
 // Factorisations and triangular systems of small matrices in lanes, with the results of LAPACK.
 // lanes_baseline.cc and its likes define TERCEL_VECTOR_BYTES and TERCEL_ISA, and include this.
 #pragma once
+#include <algorithm>
+
 #include "runtime/linalg/lane_jacobi.h"
 #include "runtime/linalg/lane_matrices.h"
 #include "runtime/linalg/lane_reflectors.h"
@@ -146,7 +148,7 @@ void gehrd(const Job<T>& job) {
     reflect(v, conjugate(taus[k]), size, size + n - high, from(a, k + 1, k + 1));
   }
   put(job, scratch, n * n, job.a);
-  put(job, taus, n - 1, job.taus);
+  put(job, taus, std::max<int64_t>(n - 1, 0), job.taus);
 }
 
 template <class T>
