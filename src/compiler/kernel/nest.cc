@@ -269,15 +269,15 @@ size_t inputOf(const Cluster& cluster, ir::Value v) {
 }
 
 bool streamsOutputs(const Lowering& low, int lanes, int64_t extent, int64_t large) {
-  constexpr int64_t kLine = 64;
   if (extent % lanes) return false;
   for (size_t o = 0; o < low.cluster.outputs.size(); ++o) {
     const Shape& shape = low.module.shape(low.cluster.outputs[o]);
     bool in_place = (o < low.cluster.alias.size() && low.cluster.alias[o] >= 0) ||
                     (o < low.cluster.may_alias.size() && low.cluster.may_alias[o] >= 0);
     DType dtype = low.movedAs(shape.dtype);
+    const int64_t bytes = byteSize(shape.dtype), vector = lanes * bytes;
     if (in_place || isComplex(dtype) || shape.bytes() < large ||
-        lanes * static_cast<int64_t>(byteSize(shape.dtype)) != kLine)
+        (vector != kLineBytes && vector != kLineBytes / 2) || extent * bytes % kLineBytes)
       return false;
   }
   return true;

@@ -113,10 +113,10 @@ Indices domainIndices(IndexSpace& space, const LoopPlan& plan, size_t rank,
                       std::span<const Index> groups);
 
 // Whether vectors stored along a loop of `extent` elements should go around the caches: the outputs
-// are made anew and have `large` bytes, which a consumer will not find in cache anyway, and every
-// vector is a whole cache line.
-bool streamsOutputs(const Lowering& low, int lanes, int64_t extent,
-                    int64_t large = 16 << 20);
+// are made anew and have `large` bytes, which a consumer will not find in cache anyway, and the
+// vectors, each a cache line or half of one, fill whole lines.
+inline constexpr int64_t kLineBytes = 64;
+bool streamsOutputs(const Lowering& low, int lanes, int64_t extent, int64_t large = 16 << 20);
 
 // By the cluster's nest.
 Status lowerNest(Lowering& low);

@@ -87,7 +87,7 @@ class TransposeNest {
                  ? low_.machine.vector_bytes / static_cast<int>(byteSize(held_))
                  : vectorLanes(m_, low_.cluster, low_.machine);
     while (lanes_ > 1 && lanes_ / 2 >= out_.extent) lanes_ /= 2;
-    streaming_ = out_.size >= 4 * lanes_ && streamsOutputs(low_, lanes_, lanes_, kStreamed);
+    streaming_ = out_.size >= 4 * lanes_ && streamsOutputs(low_, lanes_, kLineBytes, kStreamed);
     addScratch();
     low_.forTasks(tasks_, [&](V task) { emitTask(task); });
   }
