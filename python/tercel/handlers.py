@@ -1,8 +1,11 @@
 """Hands the handlers of custom calls to Tercel: LAPACK's, which jaxlib brings, users' own
 (jax.ffi), and our own for callbacks into Python."""
 
+import atexit
 import ctypes
 import logging
+import os
+import time
 
 from tercel import callbacks
 
@@ -50,6 +53,22 @@ class Library:
         self._set_python.argtypes, self._set_python.restype = [ctypes.c_void_p], None
         self._set_lapack = library.tercel_ffi_set_lapack
         self._set_lapack.argtypes, self._set_lapack.restype = [ctypes.c_void_p], None
+
+        self._last_work = library.tercel_ffi_last_work
+        self._last_work.argtypes, self._last_work.restype = [], ctypes.c_int64
+        self._is_unfinished = library.tercel_ffi_is_unfinished
+        self._is_unfinished.argtypes, self._is_unfinished.restype = [ctypes.c_int64], ctypes.c_int
+
+    def finish_at_exit(self):
+        """The interpreter waits for what is queued: it may call Python, and threads that find the
+        interpreter gone are ended where they are."""
+        def finish():
+            last = self._last_work()
+            while self._is_unfinished(last):
+                time.sleep(0.001)
+        atexit.register(finish)
+        # Queues' threads do not exist in a forked process, whose queues do not go on.
+        os.register_at_fork(after_in_child=lambda: atexit.unregister(finish))
 
     def set_python(self):
         global _python

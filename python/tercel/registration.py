@@ -86,6 +86,7 @@ def _share_handlers(path):
     """
     ours, theirs = handlers.Library(path), xla_client._xla
     ours.set_python()
+    ours.finish_at_exit()
     # Until 0.8.0 a type was its id alone.
     for name, take in (("register_custom_type", ours.register_type),
                        ("register_custom_type_id", ours.register_type),

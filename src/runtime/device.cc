@@ -59,7 +59,7 @@ void Device::enqueue(std::function<void()> work) {
     std::lock_guard lock(mutex_);
     // First, since the machine may have no more threads: then nothing has been queued.
     if (threads_.empty()) startThread();
-    queue_.push_back(std::move(work));
+    queue_.push_back({UnfinishedWork(), std::move(work)});
   }
   wake_.notify_one();
 }
@@ -72,13 +72,14 @@ void Device::drain() {
     wake_.wait(lock, [this] { return queue_.empty() ? stopping_ : !busy_; });
     --idle_;
     if (queue_.empty()) break;
-    std::function<void()> work = std::move(queue_.front());
-    queue_.pop_front();
-    busy_ = true;
-    lock.unlock();
-    has_let_go = false;
-    work();
-    work = nullptr;  // what it holds goes before the next work starts, and without the lock
+    {
+      Work work = std::move(queue_.front());
+      queue_.pop_front();
+      busy_ = true;
+      lock.unlock();
+      has_let_go = false;
+      work.run();
+    }  // what it holds goes before the next work starts, and without the lock
     lock.lock();
     if (!has_let_go) busy_ = false;
   }

@@ -11,6 +11,7 @@
 
 #include "runtime/allocator.h"
 #include "runtime/memory.h"
+#include "runtime/unfinished_work.h"
 
 namespace tercel::runtime {
 
@@ -59,7 +60,11 @@ class Device {
 
   std::mutex mutex_;
   std::condition_variable wake_;
-  std::deque<std::function<void()>> queue_;
+  struct Work {
+    UnfinishedWork number;  // until `run` is gone, which may hold what calls others when it goes
+    std::function<void()> run;
+  };
+  std::deque<Work> queue_;
   bool busy_ = false;  // a thread runs work and has not let the queue go on
   bool stopping_ = false;
   int idle_ = 0;

@@ -272,3 +272,21 @@ def test_leaving_without_waiting():
                           timeout=120)
     assert done.returncode == 0, done.stderr
     assert "seen 4" in done.stdout and "printed 5" in done.stdout
+
+
+def test_leaving_while_callbacks_run():
+    """A callback takes the interpreter's lock again and again, as long as there is one."""
+    program = (
+        "import jax, jax.numpy as jnp, numpy as np, time\n"
+        "def slow(x):\n"
+        "    for _ in range(500):\n"
+        "        time.sleep(0.001)\n"
+        "    print('slow done', flush=True)\n"
+        "    return np.asarray(x)\n"
+        "f = jax.jit(lambda x: jnp.cos(jax.pure_callback(slow, x, x @ x)))\n"
+        "kept = f(jnp.ones((300, 300)))\n"
+        "jax.jit(lambda x: jax.debug.print('printed {}', x))(5)\n")
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True,
+                          timeout=120)
+    assert done.returncode == 0, done.stderr
+    assert "slow done" in done.stdout and "printed 5" in done.stdout

@@ -39,6 +39,11 @@ typedef int (*tercel_ffi_python_fn)(void* function, const char* types, int in_pl
 TERCEL_EXPORT void tercel_ffi_set_python(tercel_ffi_python_fn trampoline);
 TERCEL_EXPORT void tercel_ffi_python_failed(void* call, const char* message, size_t size);
 
+/* The number of the work that the devices' queues took last, and whether any up to that number is
+ * unfinished. It may call Python, whose interpreter is to wait for it before it ends. */
+TERCEL_EXPORT int64_t tercel_ffi_last_work(void);
+TERCEL_EXPORT int tercel_ffi_is_unfinished(int64_t last);
+
 #ifdef __cplusplus
 }
 #endif
