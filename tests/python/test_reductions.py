@@ -41,6 +41,28 @@ def test_sums_that_wrap(agree, rng, x64, axis):
     agree(lambda v: (v.astype(np.int32) * 77 - v.astype(np.uint8)).astype(np.int8), x)
 
 
+# Of 8 MB and more: strips of columns, whole rows of them or pieces, with and without a rest.
+IN_MEMORY = [((2100, 1001), 0), ((517, 4100), 0), ((131, 20011), 0), ((39, 60000), 0),
+             ((5, 700, 650), 1), ((33, 9, 9, 800), (0, 1, 2)), ((2, 1031, 1100), (0, 1))]
+
+
+@pytest.mark.parametrize("shape, axis", IN_MEMORY)
+def test_columns_of_large_arrays(agree, rng, shape, axis):
+    x, y = (rng.integers(-8, 9, shape).astype(np.float32) for _ in range(2))
+    agree(lambda v: v.sum(axis), x)
+    agree(lambda v: (jnp.where(v > 0, v, 0), jnp.where(v > 0, v, 0).sum(axis)), x)
+    agree(lambda v, w: ((v * w).sum(axis), (v * w).max(axis)), x, y)
+
+
+@pytest.mark.parametrize("dtype", ["int8", "int32", "bfloat16", "float64", "complex64"])
+def test_columns_of_large_arrays_of_dtypes(agree, rng, x64, dtype):
+    x = rng.integers(-3, 4, (2100, 4100)).astype(jnp.dtype(dtype))
+    if dtype != "complex64":
+        agree(lambda v: (v.max(0), v.argmin(0), jnp.any(v > 2, 0)), x)
+    agree(lambda v: v[:40].sum(0), x)
+    agree(lambda v: v.sum(0, dtype=jnp.promote_types(v.dtype, np.float32)), x)
+
+
 def test_reductions_of_nothing(agree):
     agree(lambda x: (x.sum(0), x.sum(1), x.prod(0)), np.zeros((0, 4), np.float32))
 

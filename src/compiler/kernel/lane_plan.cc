@@ -87,6 +87,13 @@ Index LanePlan::vectorIndex(V at, int64_t offset) {
   return space_.add(space_.loop(at, extent, lanes_ > 1), Index(offset));
 }
 
+std::vector<size_t> LanePlan::walkedGroups() const {
+  std::vector<size_t> walked;
+  for (size_t g = 0; g < loops_.groups.size(); ++g)
+    if (isWalked(g)) walked.push_back(g);
+  return walked;
+}
+
 bool LanePlan::streams() const {
   return !empty() && vector_ + 1 == loops_.groups.size() &&
          streamsOutputs(low_, lanes_, vectorExtent());
@@ -104,24 +111,34 @@ void LanePlan::forTasks(int64_t width, const Body& body) {
     blocks_ = (vectors + width_ - 1) / width_;
   }
   if (blocks()) blocks_ = (loops_.groupExtent(row_group_) + lanes_ - 1) / lanes_;
-  tasks_ = elementCount(task_extents_) * blocks_;
+  tasks_ = elementCount(task_extents_) * stripCount();
   low_.forTasks(tasks_, [&](V task) { emitTask(task, body); });
 }
 
 void LanePlan::emitTask(V task, const Body& body) {
   std::vector<Index> groups(loops_.groups.size());
   Index t = space_.loop(task, tasks_);
-  Index block = space_.remainder(t, blocks_);
-  Indices outer = space_.delinear(space_.quotient(t, blocks_), task_extents_);
+  Index block = space_.remainder(t, stripCount());
+  Indices outer = space_.delinear(space_.quotient(t, stripCount()), task_extents_);
   for (size_t i = 0; i < task_groups_.size(); ++i)
     groups[task_groups_[i]] = outer[i].isConstant()
                                   ? outer[i]
                                   : space_.loop(space_.emitScalar(outer[i]), task_extents_[i]);
-  if (!rows_) return emitColumns(groups, block, body);
+  if (!rows_ && !strips()) return emitColumns(groups, block, body);
   if (blocks()) return rowBlock(groups, block, body);
+  if (strips()) {
+    strip_begin_ = space_.emitScalar(space_.scale(block, strip_));
+    strip_end_ = b_.binary(Opcode::smin, b_.iadd(strip_begin_, b_.index(strip_)), b_.index(blocks_));
+  }
   Emitter e(b_, space_, low_.module, lanes_);
   low_.bindInputs(e);
   body(e, groups, {});
+}
+
+void LanePlan::forBlocks(const std::vector<Index>& groups, const Body& body) {
+  b_.forLoop(strip_begin_, strip_end_, 1, [&](V block) {
+    emitColumns(groups, space_.loop(block, blocks_), body);
+  });
 }
 
 // All blocks are alike but the last one.
@@ -168,6 +185,10 @@ void LanePlan::columnBlock(const std::vector<Index>& groups, V at, int width, in
   std::vector<Position> positions;
   for (int w = 0; w < width; ++w) {
     Position p{vectorIndex(at, w * lanes_), {}};
+    if (strips()) {
+      V begin = b_.imul(strip_begin_, b_.index(width_ * lanes_));
+      p.first = b_.iadd(b_.isub(at, begin), b_.index(w * lanes_));
+    }
     if ((w + 1) * lanes_ > count) p.guard = firstLanes(b_, lanes_, b_.index(count - w * lanes_));
     positions.push_back(p);
   }

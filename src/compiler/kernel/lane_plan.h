@@ -2,7 +2,8 @@
 // lays out its loops: which one has the lanes, and what a task is.
 //
 // Lanes lie along a walked dimension (rows), or along another one (columns): a task then has
-// several vectors side by side. A task has one row, or a block of as many as there are lanes.
+// several vectors side by side, or a strip of such blocks. A task has one row, or a block of as many
+// as there are lanes.
 #pragma once
 #include "compiler/kernel/nest.h"
 
@@ -12,7 +13,7 @@ namespace tercel::kernel {
 struct Position {
   Index index;
   Guard guard;
-  V first, count;  // of a block: the first row, and how many there are
+  V first, count;  // of a block: the first row, and how many there are; of a strip: its place there
 };
 
 // `body` at lo, lo + step ... below hi, with carried elements, in a scope of its own.
@@ -30,20 +31,26 @@ class LanePlan {
   void useScalars() { lanes_ = 1; }
   bool avoidRowsUpTo(int64_t longest);  // true: columns instead
   bool blockRowsUpTo(int64_t longest);  // true: blocks of rows
+  void useStrips(int64_t blocks) { strip_ = blocks; }  // of columns, that a task has
   // `body` for each task, with the indices of the groups that tasks enumerate; of columns also the
   // positions of at most `width` vectors, of a block of rows its own.
   using Body = std::function<void(Emitter&, const std::vector<Index>&, std::span<const Position>)>;
   void forTasks(int64_t width, const Body& body);
+  // Of a task that is a strip: `body` for each of its blocks of columns.
+  void forBlocks(const std::vector<Index>& groups, const Body& body);
 
   const LoopPlan& loops() const { return loops_; }
   bool empty() const { return loops_.groups.empty(); }
   int lanes() const { return lanes_; }
   bool rows() const { return rows_; }
+  bool strips() const { return strip_ > 1; }
+  int64_t stripColumns() const { return strip_ * width_ * lanes_; }
   bool blocks() const { return row_group_ != kNone; }
   size_t rowGroup() const { return row_group_; }
   int64_t rowCount() const { return loops_.groupExtent(row_group_); }
   size_t vector() const { return vector_; }
   int64_t vectorExtent() const { return empty() ? 1 : loops_.groupExtent(vector_); }
+  std::vector<size_t> walkedGroups() const;
   bool isWalked(size_t group) const { return walked_[loops_.loops[loops_.groups[group][0]].dim]; }
   // The vectorised loop's index `offset` beyond its variable `at`.
   Index vectorIndex(V at, int64_t offset = 0);
@@ -55,6 +62,7 @@ class LanePlan {
  private:
   static constexpr size_t kNone = ~size_t{0};
   int64_t rowSize() const;
+  int64_t stripCount() const { return (blocks_ + strip_ - 1) / strip_; }
   int64_t spread(size_t access) const;
   void chooseVector();
   void emitTask(V task, const Body& body);
@@ -73,7 +81,8 @@ class LanePlan {
   bool rows_ = true;
   size_t row_group_ = kNone;  // that blocks of rows are cut of
   int width_ = 1;  // vectors of a block of columns
-  int64_t blocks_ = 1, tasks_ = 1;
+  int64_t blocks_ = 1, strip_ = 1, tasks_ = 1;
+  V strip_begin_, strip_end_;  // its blocks
   std::vector<size_t> task_groups_;
   Dims task_extents_;
 };

@@ -31,10 +31,12 @@ void RowsNest::run() {
   plan_.blockRowsUpTo(longestBlockedRow());
   findSaved();
   streaming_ = plan_.streams();
+  chooseStrips();
   if (stages_.sumsProducts()) b_.forgetSubnormals();
   plan_.forTasks(width_, [&](Emitter& e, const std::vector<Index>& groups,
                              std::span<const Position> columns) {
     if (plan_.blocks()) return emitBlock(e, groups, columns[0]);
+    if (plan_.strips()) return emitStrip(e, groups);
     plan_.rows() ? emitRow(e, groups) : emitColumns(e, groups, columns);
   });
 }
@@ -80,16 +82,20 @@ int64_t RowsNest::longestGatheredRow() const {
   return foldsSlowly() || readsNarrow() ? 3 * lanes / 4 : 3 * lanes / 8;
 }
 
-// To merge the lanes of such a row takes so long, beside the rest, that those of many rows are
-// better merged at once.
-int64_t RowsNest::longestBlockedRow() const {
-  bool plain = std::ranges::all_of(stages_.reductions(), [&](size_t r) {
+// Whether each accumulator is one number.
+bool RowsNest::isPlain() const {
+  return std::ranges::all_of(stages_.reductions(), [&](size_t r) {
     return std::ranges::none_of(stages_.op(r).results, [&](Value v) {
       DType dtype = m_.shape(v).dtype;
       return isPred(dtype) || isComplex(dtype);
     });
   });
-  return plain && foldsSlowly() ? 32 * plan_.lanes() : 0;
+}
+
+// To merge the lanes of such a row takes so long, beside the rest, that those of many rows are
+// better merged at once.
+int64_t RowsNest::longestBlockedRow() const {
+  return isPlain() && foldsSlowly() ? 32 * plan_.lanes() : 0;
 }
 
 int64_t RowsNest::rowSize() const {
@@ -120,6 +126,7 @@ void RowsNest::findSaved() {
     saved_.push_back(
         {op, stage, b_.addScratch(computedScalar(savedType(op)), rows * row * pitch_)});
 }
+
 Status lowerRows(Lowering& low) {
   RowsNest(low).run();
   return Status();

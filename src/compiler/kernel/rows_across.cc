@@ -3,17 +3,28 @@
 namespace tercel::kernel {
 
 // Vectors side by side, each with accumulators of its own.
-void RowsNest::emitColumns(Emitter& e, std::vector<Index> groups,
+void RowsNest::emitColumns(Emitter& e, const std::vector<Index>& groups,
                            std::span<const Position> columns) {
   std::vector<Elems> sums(columns.size());  // of all stages so far
   for (int stage = 0; stage < stages_.count(); ++stage) {
-    Elems start = startValues(e, stage), now;
-    size_t n = start.size();
-    for (size_t w = 0; w < columns.size(); ++w) now.insert(now.end(), start.begin(), start.end());
+    Elems now = starts(e, stage, columns.size());
+    size_t n = now.size() / columns.size();
     now = e.scope([&] { return columnStage(e, stage, groups, columns, sums, now); });
     for (size_t w = 0; w < columns.size(); ++w)
       for (const Elem& x : part(now, n, w)) sums[w].push_back(x);
   }
+  storeColumns(e, groups, columns, sums);
+}
+
+RowsNest::Elems RowsNest::starts(Emitter& e, int stage, size_t columns) {
+  Elems start = startValues(e, stage), all;
+  for (size_t w = 0; w < columns; ++w) all.insert(all.end(), start.begin(), start.end());
+  return all;
+}
+
+// sums: of each column, those of all stages.
+void RowsNest::storeColumns(Emitter& e, std::vector<Index> groups,
+                            std::span<const Position> columns, const std::vector<Elems>& sums) {
   for (size_t w = 0; w < columns.size(); ++w) {
     bindColumn(e, stages_.count(), sums[w]);
     groups[plan_.vector()] = columns[w].index;
@@ -24,22 +35,29 @@ void RowsNest::emitColumns(Emitter& e, std::vector<Index> groups,
 RowsNest::Elems RowsNest::columnStage(Emitter& e, int stage, const std::vector<Index>& groups,
                                       std::span<const Position> columns,
                                       const std::vector<Elems>& sums, Elems start) {
-  size_t n = start.size() / columns.size();
   return reducedLoops(e, stage, groups, start, [&](std::vector<Index>& at, Elems values) {
-    return bySubnormals(e, stage, values, [&](const Elems& before) {
-      Elems all;
-      for (size_t w = 0; w < columns.size(); ++w) {
-        bindColumn(e, stage, sums[w]);
-        column_ = columnIndex(w);
-        for (int s = 0; s < stage; ++s) bindSaved(e, s);
-        at[plan_.vector()] = columns[w].index;
-        Elems next = e.scope([&] {
-          return visit(e, stage, plan_.domainAt(at), columns[w].guard, part(before, n, w));
-        });
-        all.insert(all.end(), next.begin(), next.end());
-      }
-      return all;
-    });
+    return columnStep(e, stage, at, columns, sums, values);
+  });
+}
+
+// One place of each column.
+RowsNest::Elems RowsNest::columnStep(Emitter& e, int stage, std::vector<Index>& at,
+                                     std::span<const Position> columns,
+                                     const std::vector<Elems>& sums, const Elems& values) {
+  size_t n = values.size() / columns.size();
+  return bySubnormals(e, stage, values, [&](const Elems& before) {
+    Elems all;
+    for (size_t w = 0; w < columns.size(); ++w) {
+      bindColumn(e, stage, sums[w]);
+      column_ = columnIndex(w);
+      for (int s = 0; s < stage; ++s) bindSaved(e, s);
+      at[plan_.vector()] = columns[w].index;
+      Elems next = e.scope([&] {
+        return visit(e, stage, plan_.domainAt(at), columns[w].guard, part(before, n, w));
+      });
+      all.insert(all.end(), next.begin(), next.end());
+    }
+    return all;
   });
 }
 

@@ -7,6 +7,8 @@
 
 namespace tercel::kernel {
 
+inline constexpr int64_t kLongestRun = 256;  // of floats that are added one after another
+
 class RowsNest {
  public:
   explicit RowsNest(Lowering& low)
@@ -36,6 +38,7 @@ class RowsNest {
   int64_t longestGatheredRow() const;
   int64_t longestBlockedRow() const;
   int64_t rowSize() const;
+  bool isPlain() const;
   void findSaved();
 
   // rows_values.cc: what a stage computes at one place, and what is kept of it.
@@ -43,6 +46,7 @@ class RowsNest {
   void storeOutput(Emitter& e, size_t o, const Indices& at);
   void storeReducedOutputs(Emitter& e, const Indices& domain);
   Elems startValues(Emitter& e, int stage);
+  Elems starts(Emitter& e, int stage, size_t columns);
   Elems visit(Emitter& e, int stage, const Indices& domain, const Guard& guard,
               std::span<const Elem> before);
   Index savedIndex(const Indices& domain, const Index& column);
@@ -66,12 +70,25 @@ class RowsNest {
   Elems vectorLoop(Emitter& e, int stage, std::vector<Index> groups, Elems now, size_t n);
 
   // rows_across.cc: vectors lie across the rows, each with accumulators of its own.
-  void emitColumns(Emitter& e, std::vector<Index> groups, std::span<const Position> columns);
+  void emitColumns(Emitter& e, const std::vector<Index>& groups, std::span<const Position> columns);
   Elems columnStage(Emitter& e, int stage, const std::vector<Index>& groups,
                     std::span<const Position> columns, const std::vector<Elems>& sums,
                     Elems start);
+  Elems columnStep(Emitter& e, int stage, std::vector<Index>& at, std::span<const Position> columns,
+                   const std::vector<Elems>& sums, const Elems& values);
+  void storeColumns(Emitter& e, std::vector<Index> groups, std::span<const Position> columns,
+                    const std::vector<Elems>& sums);
   Index columnIndex(size_t w);
   void bindColumn(Emitter& e, int stage, std::span<const Elem> sums);
+
+  // rows_strips.cc: a few rows of a strip of columns at a time, whose sums are in memory.
+  void chooseStrips();
+  void emitStrip(Emitter& outer, const std::vector<Index>& groups);
+  Elems addRows(Emitter& e, std::vector<Index> groups, std::span<const Position> columns,
+                Elems sums, V first, V last);
+  Elems loadStrip(std::span<const Position> columns, std::span<const BufferId> buffers);
+  void storeStrip(std::span<const Position> columns, std::span<const BufferId> buffers,
+                  const Elems& values);
 
   const ir::Module& m_;
   Lowering& low_;
@@ -85,6 +102,7 @@ class RowsNest {
   int64_t row_size_ = 1;
   int64_t pitch_ = 1;   // columns that are saved beside each other
   int64_t width_ = 1;   // vectors of columns
+  int64_t strip_rows_ = 1;  // one after another before the next block of a strip
   bool repeatable_ = false;
   bool streaming_ = false;
 };

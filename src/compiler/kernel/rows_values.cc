@@ -7,8 +7,6 @@ namespace tercel::kernel {
 using ir::Op;
 using ir::Value;
 
-constexpr int64_t kLongestRun = 256;
-
 RowsNest::Elems RowsNest::operands(Emitter& e, size_t r, const Indices& domain) {
   Elems elems;
   Indices at = stages_.operandIndices(r, domain);

@@ -9,8 +9,10 @@ using namespace ir;
 namespace {
 
 constexpr int64_t kLarge = 1 << 17;  // elements worth a second reduction
-constexpr int64_t kMinParts = 8, kMaxParts = 64;
+constexpr int64_t kMinParts = 8, kEnoughParts = 16, kMaxParts = 64;
 constexpr int64_t kFewRows = 4, kFewColumns = 1024;
+// What comes from memory is read a row after another, each by one core.
+constexpr int64_t kInMemory = 8 << 20, kLongRow = 64 << 10;  // bytes
 // What is read again with the result, as by a softmax, is better kept in one kernel, where that has
 // some columns to share. Each row is a page of memory, of which there must not be too many.
 constexpr int64_t kFewSharedColumns = 255, kManyRows = 2048;
@@ -26,6 +28,10 @@ bool hasFewTasks(const Shape& in, const Ints& reduced, bool read_again) {
   }
   if (std::ranges::find(reduced, in.rank() - 1) != reduced.end()) return kept < kFewRows;
   bool shared = read_again && in.elements() / kept <= kManyRows;
+  if (in.bytes() >= kInMemory && !read_again) {
+    const int64_t row = innermost * byteSize(in.dtype);
+    return kept / innermost * ((row + kLongRow - 1) / kLongRow) < kMinParts;
+  }
   return kept <= (shared ? kFewSharedColumns : kFewColumns) && kept / innermost < kMinParts;
 }
 
@@ -34,13 +40,13 @@ struct Cut {
   int64_t parts = 0, size = 0;  // parts * size >= the dimension's extent
 };
 
-// The first reduced dimension that has enough elements, else the longest.
+// The first reduced dimension that has enough elements, whose parts lie together, else the longest.
 Cut cutOf(const Shape& in, const Ints& reduced) {
   Cut cut;
   int64_t extent = 0;
   for (int64_t d : reduced) {
     int64_t own = in.dims[static_cast<size_t>(d)];
-    if (extent >= kMaxParts || own <= extent) continue;
+    if (extent >= kEnoughParts || own <= extent) continue;
     extent = own;
     cut.dimension = static_cast<size_t>(d);
   }
