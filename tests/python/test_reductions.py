@@ -63,6 +63,27 @@ def test_columns_of_large_arrays_of_dtypes(agree, rng, x64, dtype):
     agree(lambda v: v.sum(0, dtype=jnp.promote_types(v.dtype, np.float32)), x)
 
 
+@pytest.mark.parametrize("shape", [(4, 9, 9, 300), (16, 20, 20, 65), (40, 31, 64), (3000, 70),
+                                   (9, 4, 6000)])
+def test_batch_norm(agree, rng, shape):
+    """Sums of one array and of what follows from it, in one pass where they go over it alike."""
+    axes = tuple(range(len(shape) - 1))
+    x, weights = floats(rng, *shape), floats(rng, *shape)
+    scale, offset = floats(rng, shape[-1]), floats(rng, shape[-1])
+
+    def norm(v, s, o):
+        mean = v.mean(axes)
+        variance = (v * v).mean(axes) - mean * mean
+        return (v - mean) * jax.lax.rsqrt(variance + 1e-5) * s + o
+
+    def loss(v, s, o):
+        return (jax.nn.relu(norm(v, s, o)) * weights).sum()
+
+    agree(norm, x, scale, offset)
+    agree(jax.grad(loss, (0, 1, 2)), x, scale, offset, scale=8)
+    agree(lambda v: (v.min(axes), v.mean(axes), jnp.abs(v).sum(axes), v.max(), v.std()), x)
+
+
 def test_reductions_of_nothing(agree):
     agree(lambda x: (x.sum(0), x.sum(1), x.prod(0)), np.zeros((0, 4), np.float32))
 

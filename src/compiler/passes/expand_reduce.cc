@@ -41,7 +41,9 @@ struct Cut {
 };
 
 // The first reduced dimension that has enough elements, whose parts lie together, else the longest.
+// Its elements are the parts where that leaves enough to be reduced in each.
 Cut cutOf(const Shape& in, const Ints& reduced) {
+  constexpr int64_t kMostElements = 512, kLongPart = 32;
   Cut cut;
   int64_t extent = 0;
   for (int64_t d : reduced) {
@@ -50,6 +52,9 @@ Cut cutOf(const Shape& in, const Ints& reduced) {
     extent = own;
     cut.dimension = static_cast<size_t>(d);
   }
+  int64_t all = 1;
+  for (int64_t d : reduced) all *= in.dims[static_cast<size_t>(d)];
+  if (extent <= kMostElements && all >= kLongPart * extent) return {cut.dimension, extent, 1};
   for (cut.parts = kMaxParts; cut.parts >= kMinParts; --cut.parts)
     if (extent % cut.parts == 0) break;
   if (cut.parts < kMinParts) {
@@ -132,14 +137,14 @@ bool splitReduce(Rewriter& rw, OpId id) {
   // Partial results are not rounded to 16 bits.
   bool narrow = in.dtype == DType::f16 || in.dtype == DType::bf16;
   DType wide = narrow ? DType::f32 : in.dtype;
-  Value init = rw.convert(o.operand(1), wide);
+  Value init = rw.convert(o.operand(1), wide), x = rw.convert(o.operand(0), wide);
+  const auto at = static_cast<int64_t>(cut.dimension);
   Ints within;
   for (int64_t d : reduced)
-    within.push_back(d + (d >= static_cast<int64_t>(cut.dimension) ? 1 : 0));
-  Value partial = reduceBy(rw, *kind, inParts(rw, rw.convert(o.operand(0), wide), init, cut), init,
-                           within);
-  int64_t before = static_cast<int64_t>(cut.dimension);
-  int64_t parts_at = before - std::ranges::count_if(reduced, [&](int64_t d) { return d < before; });
+    if (cut.size > 1 || d != at) within.push_back(d + (cut.size > 1 && d >= at ? 1 : 0));
+  if (cut.size > 1) x = inParts(rw, x, init, cut);
+  Value partial = reduceBy(rw, *kind, x, init, within);
+  int64_t parts_at = at - std::ranges::count_if(reduced, [&](int64_t d) { return d < at; });
   rw.replace(o.result(), rw.convert(reduceBy(rw, *kind, partial, init, {parts_at}), in.dtype));
   return true;
 }

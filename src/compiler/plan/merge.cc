@@ -4,6 +4,7 @@
 #include <unordered_map>
 #include <unordered_set>
 
+#include "compiler/kernel/row_stages.h"
 #include "compiler/plan/captures.h"
 #include "compiler/plan/op_traits.h"
 
@@ -17,6 +18,8 @@ using kernel::Unit;
 
 constexpr size_t kMaxParams = 12;
 constexpr size_t kMaxNeighbours = 8;  // of those that read the same array
+constexpr size_t kMaxReductions = 4;
+constexpr int64_t kLargeRead = 64 << 10;  // elements that are worth being read once for two reductions
 
 class Merging {
  public:
@@ -38,7 +41,10 @@ class Merging {
 
  private:
   const Cluster& cluster(size_t u) const { return units_[u].cluster; }
-  const Dims& dims(size_t u) const { return m_.shape(cluster(u).outputs[0]).dims; }
+  bool isRows(size_t u) const { return cluster(u).nest == kernel::Nest::rows; }
+  const Dims& dims(size_t u) const {
+    return isRows(u) ? cluster(u).domain : m_.shape(cluster(u).outputs[0]).dims;
+  }
 
   void note(size_t u) {
     for (Value v : readsOf(m_, units_[u])) readers_[v.index].push_back(u);
@@ -47,21 +53,60 @@ class Merging {
 
   // Arithmetic alone: movement decides how a nest is lowered.
   bool isMergeable(size_t u) const {
-    if (!units_[u].is_cluster || cluster(u).nest != kernel::Nest::loop) return false;
-    for (Value v : cluster(u).outputs)
-      if (m_.shape(v).dims != dims(u)) return false;
-    for (ir::OpId id : cluster(u).ops) {
-      OpKind kind = m_.op(id).kind;
-      if (!ir::isElementwise(kind) && kind != OpKind::constant_ && kind != OpKind::iota_ &&
-          kind != OpKind::broadcast_in_dim_)
-        return false;
-    }
-    return true;
+    if (!units_[u].is_cluster) return false;
+    return isRows(u) ? areReductions(u) : cluster(u).nest == kernel::Nest::loop && isArithmetic(u);
+  }
+
+  bool isArithmetic(size_t u) const {
+    return std::ranges::all_of(cluster(u).outputs,
+                               [&](Value v) { return m_.shape(v).dims == dims(u); }) &&
+           std::ranges::all_of(cluster(u).ops, [&](ir::OpId id) { return isPlain(m_.op(id).kind); });
+  }
+
+  static bool isPlain(OpKind kind) {
+    return ir::isElementwise(kind) || kind == OpKind::constant_ || kind == OpKind::iota_ ||
+           kind == OpKind::broadcast_in_dim_;
+  }
+
+  // Of arrays as they lie, none of which needs another.
+  bool areReductions(size_t u) const {
+    const bool as_it_lies = std::ranges::all_of(cluster(u).ops, [&](ir::OpId id) {
+      const OpKind kind = m_.op(id).kind;
+      return isPlain(kind) || kind == OpKind::reduce_ || kind == OpKind::reshape_;
+    });
+    return as_it_lies && elementCount(dims(u)) >= kLargeRead &&
+           kernel::RowStages(m_, cluster(u)).count() == 1;
+  }
+
+  // Whether all reductions of both go over the same dimensions of their operands in the same way.
+  bool reduceAlike(size_t a, size_t b) const {
+    if (cluster(a).reduced != cluster(b).reduced) return false;
+    const auto first = reductions(a)[0];
+    auto all = reductions(a);
+    std::ranges::copy(reductions(b), std::back_inserter(all));
+    return all.size() <= kMaxReductions && std::ranges::all_of(all, [&](const Reduction& r) {
+      return *r.map == *first.map &&
+             r.op->ints(ir::AttrKey::dimensions) == first.op->ints(ir::AttrKey::dimensions) &&
+             m_.shape(r.op->operand(0)).dims == m_.shape(first.op->operand(0)).dims;
+    });
+  }
+
+  struct Reduction {
+    const ir::Op* op;
+    const std::vector<int32_t>* map;
+  };
+  std::vector<Reduction> reductions(size_t u) const {
+    std::vector<Reduction> found;
+    for (size_t i = 0; i < cluster(u).ops.size(); ++i)
+      if (const ir::Op& op = m_.op(cluster(u).ops[i]); op.kind == OpKind::reduce_)
+        found.push_back({&op, &cluster(u).maps[i]});
+    return found;
   }
 
   bool mergeWithEarlier(size_t u) {
     for (size_t earlier : neighbours(u)) {
       if (gone_[earlier] || !isMergeable(earlier) || !fits(earlier, u)) continue;
+      if (isRows(u) && (needs(u, earlier) || !reduceAlike(earlier, u))) continue;
       bool comes = mayComeAt(u, earlier);
       if (!comes && !mayWaitFor(earlier, u)) continue;
       comes ? merge(u, earlier) : merge(earlier, u);
@@ -78,7 +123,7 @@ class Merging {
         found.push_back(other);
     };
     for (Value v : cluster(u).inputs) {
-      if (m_.shape(v).dims != dims(u)) continue;
+      if (!isWhole(v, u)) continue;
       if (auto made = maker_.find(v.index); made != maker_.end()) add(made->second);
       const std::vector<size_t>& readers = readers_[v.index];
       size_t recent = readers.size() - std::min(readers.size(), kMaxNeighbours);
@@ -88,15 +133,29 @@ class Merging {
     return found;
   }
 
+  // Whether an input has an element for each place of the cluster's domain.
+  bool isWhole(Value v, size_t u) const {
+    const Dims& own = m_.shape(v).dims;
+    return isRows(u) ? elementCount(own) == elementCount(dims(u)) : own == dims(u);
+  }
+
+  bool needs(size_t u, size_t other) const {
+    return std::ranges::any_of(cluster(u).inputs, [&](Value v) {
+      auto made = maker_.find(v.index);
+      return made != maker_.end() && made->second == other;
+    });
+  }
+
   bool fits(size_t a, size_t b) const {
-    if (dims(a) != dims(b)) return false;
+    if (isRows(a) != isRows(b) || dims(a) != dims(b)) return false;
     if (kernel::widestElement(m_, cluster(a)) != kernel::widestElement(m_, cluster(b))) return false;
     double weight = 0;
     for (size_t u : {a, b})
       for (ir::OpId id : cluster(u).ops) weight += opWeight(m_, m_.op(id));
     size_t params = cluster(a).inputs.size() + cluster(b).inputs.size() +
                     cluster(a).outputs.size() + cluster(b).outputs.size();
-    return weight <= maxLoopWeight(dims(a)) && params <= kMaxParams;
+    const double most = isRows(a) ? kMaxClusterWeight : maxLoopWeight(dims(a));
+    return weight <= most && params <= kMaxParams;
   }
 
   // Whether all that `u` reads is made up to `earlier`.
@@ -195,7 +254,7 @@ class Merging {
 
 }  // namespace
 
-std::vector<Unit> mergeLoops(const ir::Module& m, ir::RegionId region, std::vector<Unit> units) {
+std::vector<Unit> mergeClusters(const ir::Module& m, ir::RegionId region, std::vector<Unit> units) {
   return Merging(m, region, units).run();
 }
 

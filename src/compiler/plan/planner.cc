@@ -69,7 +69,7 @@ Value Planner::root(Value v) const {
 }
 
 Status Planner::planRegion(Scope& scope) {
-  scope.units = mergeLoops(m_, scope.region, fuse(m_, scope.region));
+  scope.units = mergeClusters(m_, scope.region, fuse(m_, scope.region));
   for (const Unit& unit : scope.units) {
     if (unit.is_cluster) continue;
     const Op& op = m_.op(unit.op);
