@@ -35,12 +35,17 @@ RowStages::RowStages(const ir::Module& module, const Cluster& cluster)
     for (Value v : op(i).results) depth_[v.index] = depth;
   }
   for (Value v : cluster_.outputs) {
-    bool full = m_.shape(v).dims == cluster_.domain;
+    bool full = m_.shape(v).dims == cluster_.domain || isReshaped(v);
     full_output_.push_back(full);
     if (full) stages_ = std::max(stages_, depthOf(v) + 1);
   }
   by_stage_.resize(static_cast<size_t>(stages_));
   for (size_t r : reductions_) by_stage_[static_cast<size_t>(stageOf(r))].push_back(r);
+}
+
+// Whether a value has an element for each place of the domain, but other dimensions.
+bool RowStages::isReshaped(Value v) const {
+  return depthOf(v) == 0 && m_.shape(v).elements() == elementCount(cluster_.domain);
 }
 
 int RowStages::depthOf(Value v) const {

@@ -38,6 +38,7 @@ class RowStages {
   std::vector<Reused> reused() const;
 
  private:
+  bool isReshaped(ir::Value v) const;
   int depthOf(ir::Value v) const;
   int stageOf(size_t reduction) const { return depthOf(op(reduction).result()) - 1; }
   bool isFull(size_t i) const;

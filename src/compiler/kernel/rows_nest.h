@@ -43,7 +43,7 @@ class RowsNest {
 
   // rows_values.cc: what a stage computes at one place, and what is kept of it.
   Elems operands(Emitter& e, size_t r, const Indices& domain);
-  void storeOutput(Emitter& e, size_t o, const Indices& at);
+  void storeOutput(Emitter& e, size_t o, Indices at);
   void storeReducedOutputs(Emitter& e, const Indices& domain);
   Elems startValues(Emitter& e, int stage);
   Elems starts(Emitter& e, int stage, size_t columns);

@@ -15,11 +15,14 @@ RowsNest::Elems RowsNest::operands(Emitter& e, size_t r, const Indices& domain) 
   return elems;
 }
 
-void RowsNest::storeOutput(Emitter& e, size_t o, const Indices& at) {
+void RowsNest::storeOutput(Emitter& e, size_t o, Indices at) {
   Value v = cluster_.outputs[o];
+  const Dims& dims = m_.shape(v).dims;
+  if (stages_.isFullOutput(o) && dims != cluster_.domain)
+    at = e.space().delinear(e.space().linear(at, cluster_.domain), dims);
   Elem elem = e.at(v, at);
   e.streaming = streaming_;
-  low_.storeOutput(e, o, e.space().linear(at, m_.shape(v).dims), elem);
+  low_.storeOutput(e, o, e.space().linear(at, dims), elem);
   e.streaming = false;
 }
 

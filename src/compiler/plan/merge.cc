@@ -19,7 +19,10 @@ using kernel::Unit;
 constexpr size_t kMaxParams = 12;
 constexpr size_t kMaxNeighbours = 8;  // of those that read the same array
 constexpr size_t kMaxReductions = 4;
-constexpr int64_t kLargeRead = 64 << 10;  // elements that are worth being read once for two reductions
+// Elements that are worth being read once, by two reductions, or by one and what writes as many.
+constexpr int64_t kLargeRead = 64 << 10, kLargeWritten = 1 << 20;
+// Weight for each reduction: the fewer there are, the more vectors side by side have code of their own.
+constexpr double kMaxShared = 40;
 
 class Merging {
  public:
@@ -31,8 +34,11 @@ class Merging {
   }
 
   std::vector<Unit> run() {
-    for (size_t u = 0; u < units_.size(); ++u)
-      while (!gone_[u] && isMergeable(u) && mergeWithEarlier(u)) {}
+    for (mixed_ = false;; mixed_ = true) {
+      for (size_t u = 0; u < units_.size(); ++u)
+        while (!gone_[u] && isMergeable(u) && mergeWithEarlier(u)) {}
+      if (mixed_) break;
+    }
     std::vector<Unit> left;
     for (size_t u = 0; u < units_.size(); ++u)
       if (!gone_[u]) left.push_back(std::move(units_[u]));
@@ -91,6 +97,42 @@ class Merging {
     });
   }
 
+  // Of each dimension of the domain, which one it is of the first reduction's operand; empty where
+  // the result has its dimensions in another order.
+  std::vector<int32_t> operandDims(size_t u) const {
+    const Reduction r = reductions(u)[0];
+    const ir::Ints& dimensions = r.op->ints(ir::AttrKey::dimensions);
+    std::vector<int32_t> kept, reduced, order;
+    for (size_t d = 0; d < dims(u).size(); ++d) {
+      const auto dim = static_cast<int32_t>(d);
+      (std::ranges::find(dimensions, dim) != dimensions.end() ? reduced : kept).push_back(dim);
+    }
+    if (m_.shape(r.op->operand(0)).rank() != static_cast<int64_t>(dims(u).size()) ||
+        r.map->size() != kept.size())
+      return {};
+    size_t next_kept = 0, next_reduced = 0;
+    for (size_t d = 0; d < dims(u).size(); ++d) {
+      if (!cluster(u).reduced[d] && (*r.map)[next_kept] != static_cast<int32_t>(d)) return {};
+      order.push_back(cluster(u).reduced[d] ? reduced[next_reduced++] : kept[next_kept++]);
+    }
+    return order;
+  }
+
+  // What little a loop does at each place is done by the pass that adds up, too.
+  bool mayShare(size_t rows, size_t loop) const {
+    return elementCount(dims(rows)) >= kLargeWritten && !operandDims(rows).empty() &&
+           elementCount(dims(rows)) == elementCount(dims(loop)) &&
+           weight(rows) + weight(loop) <= kMaxShared * static_cast<double>(reductions(rows).size());
+  }
+
+  bool belong(size_t earlier, size_t u) const {
+    if (!fits(earlier, u)) return false;
+    if (isRows(earlier) && needsSums(u, earlier)) return false;
+    if (isRows(earlier) != isRows(u))
+      return mixed_ && (isRows(u) ? mayShare(u, earlier) : mayShare(earlier, u));
+    return dims(earlier) == dims(u) && (!isRows(u) || reduceAlike(earlier, u));
+  }
+
   struct Reduction {
     const ir::Op* op;
     const std::vector<int32_t>* map;
@@ -105,8 +147,7 @@ class Merging {
 
   bool mergeWithEarlier(size_t u) {
     for (size_t earlier : neighbours(u)) {
-      if (gone_[earlier] || !isMergeable(earlier) || !fits(earlier, u)) continue;
-      if (isRows(u) && (needs(u, earlier) || !reduceAlike(earlier, u))) continue;
+      if (gone_[earlier] || !isMergeable(earlier) || !belong(earlier, u)) continue;
       bool comes = mayComeAt(u, earlier);
       if (!comes && !mayWaitFor(earlier, u)) continue;
       comes ? merge(u, earlier) : merge(earlier, u);
@@ -139,23 +180,27 @@ class Merging {
     return isRows(u) ? elementCount(own) == elementCount(dims(u)) : own == dims(u);
   }
 
-  bool needs(size_t u, size_t other) const {
+  bool needsSums(size_t u, size_t rows) const {
     return std::ranges::any_of(cluster(u).inputs, [&](Value v) {
       auto made = maker_.find(v.index);
-      return made != maker_.end() && made->second == other;
+      return made != maker_.end() && made->second == rows && !isWhole(v, rows);
     });
   }
 
+  double weight(size_t u) const {
+    double sum = 0;
+    for (ir::OpId id : cluster(u).ops) sum += opWeight(m_, m_.op(id));
+    return sum;
+  }
+
   bool fits(size_t a, size_t b) const {
-    if (isRows(a) != isRows(b) || dims(a) != dims(b)) return false;
     if (kernel::widestElement(m_, cluster(a)) != kernel::widestElement(m_, cluster(b))) return false;
-    double weight = 0;
+    std::unordered_set<uint32_t> params;
     for (size_t u : {a, b})
-      for (ir::OpId id : cluster(u).ops) weight += opWeight(m_, m_.op(id));
-    size_t params = cluster(a).inputs.size() + cluster(b).inputs.size() +
-                    cluster(a).outputs.size() + cluster(b).outputs.size();
-    const double most = isRows(a) ? kMaxClusterWeight : maxLoopWeight(dims(a));
-    return weight <= most && params <= kMaxParams;
+      for (const auto* list : {&cluster(u).inputs, &cluster(u).outputs})
+        for (Value v : *list) params.insert(v.index);
+    const double most = isRows(a) || isRows(b) ? kMaxClusterWeight : maxLoopWeight(dims(a));
+    return weight(a) + weight(b) <= most && params.size() <= kMaxParams;
   }
 
   // Whether all that `u` reads is made up to `earlier`.
@@ -188,7 +233,7 @@ class Merging {
 
   void merge(size_t from, size_t into) {
     const Cluster &a = cluster(into), &b = cluster(from);
-    Cluster merged = a;
+    Cluster merged = isRows(into) == isRows(from) ? a : asRows(into, from);
     merged.ops.insert(merged.ops.end(), b.ops.begin(), b.ops.end());
     merged.maps.insert(merged.maps.end(), b.maps.begin(), b.maps.end());
     sortOps(merged);
@@ -209,6 +254,33 @@ class Merging {
       }
     merged.alias.assign(merged.outputs.size(), -1);
     units_[into].cluster = std::move(merged);
+  }
+
+  // The first one, as part of the domain that the reductions of either go over, which has the order
+  // of their operands now.
+  Cluster asRows(size_t into, size_t from) {
+    const size_t rows = isRows(into) ? into : from, loop = isRows(into) ? from : into;
+    orderAsOperands(rows);
+    if (dims(rows) != dims(loop))
+      for (auto& map : units_[loop].cluster.maps) map.clear();
+    Cluster merged = cluster(into);
+    merged.nest = kernel::Nest::rows;
+    merged.domain = cluster(rows).domain;
+    merged.reduced = cluster(rows).reduced;
+    return merged;
+  }
+
+  void orderAsOperands(size_t u) {
+    const std::vector<int32_t> order = operandDims(u);
+    Cluster& c = units_[u].cluster;
+    const Cluster before = c;
+    for (size_t d = 0; d < order.size(); ++d) {
+      c.domain[static_cast<size_t>(order[d])] = before.domain[d];
+      c.reduced[static_cast<size_t>(order[d])] = before.reduced[d];
+    }
+    for (auto& map : c.maps)
+      for (int32_t& d : map)
+        if (d >= 0) d = order[static_cast<size_t>(d)];
   }
 
   // In the region's order, each once, with its map.
@@ -246,6 +318,7 @@ class Merging {
   const ir::Region& region_;
   std::vector<Unit>& units_;
   std::vector<bool> gone_;
+  bool mixed_ = false;  // loops and reductions, once neither can be merged with its like
   std::unordered_map<uint32_t, uint32_t> position_;            // op -> place in the region
   std::unordered_map<uint32_t, size_t> maker_;                 // value -> unit
   std::unordered_map<uint32_t, std::vector<size_t>> readers_;  // value -> units
