@@ -42,8 +42,9 @@ def test_sums_that_wrap(agree, rng, x64, axis):
 
 
 # Of 8 MB and more: strips of columns, whole rows of them or pieces, with and without a rest.
-IN_MEMORY = [((2100, 1001), 0), ((517, 4100), 0), ((131, 20011), 0), ((39, 60000), 0),
-             ((5, 700, 650), 1), ((33, 9, 9, 800), (0, 1, 2)), ((2, 1031, 1100), (0, 1))]
+IN_MEMORY = [((2100, 1001), 0), ((99, 43103), 0), ((640, 5003), 0), ((517, 4100), 0),
+             ((131, 20011), 0), ((39, 60000), 0), ((5, 700, 650), 1), ((33, 9, 9, 800), (0, 1, 2)),
+             ((2, 1031, 1100), (0, 1))]
 
 
 @pytest.mark.parametrize("shape, axis", IN_MEMORY)

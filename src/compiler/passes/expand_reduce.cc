@@ -13,6 +13,7 @@ constexpr int64_t kMinParts = 8, kEnoughParts = 16, kMaxParts = 64;
 constexpr int64_t kFewRows = 4, kFewColumns = 1024;
 // What comes from memory is read a row after another, each by one core.
 constexpr int64_t kInMemory = 8 << 20, kLongRow = 64 << 10;  // bytes
+constexpr int64_t kEnoughRows = 512;
 // What is read again with the result, as by a softmax, is better kept in one kernel, where that has
 // some columns to share. Each row is a page of memory, of which there must not be too many.
 constexpr int64_t kFewSharedColumns = 255, kManyRows = 2048;
@@ -28,7 +29,8 @@ bool hasFewTasks(const Shape& in, const Ints& reduced, bool read_again) {
   }
   if (std::ranges::find(reduced, in.rank() - 1) != reduced.end()) return kept < kFewRows;
   bool shared = read_again && in.elements() / kept <= kManyRows;
-  if (in.bytes() >= kInMemory && !read_again) {
+  if (in.bytes() >= kInMemory && !read_again && kept > kFewColumns) {
+    if (in.elements() / kept < kEnoughRows) return false;
     const int64_t row = innermost * byteSize(in.dtype);
     return kept / innermost * ((row + kLongRow - 1) / kLongRow) < kMinParts;
   }
@@ -133,7 +135,7 @@ bool splitReduce(Rewriter& rw, OpId id) {
   auto kind = reducerKind(rw.module(), o.regions[0]);
   if (!kind || !isRepeatable(rw, *kind, o.operand(1))) return false;
   Cut cut = cutOf(in, reduced);
-  if (cut.parts < kMinParts) return false;
+  if (cut.parts < kMinParts || (cut.size == 1 && reduced.size() == 1)) return false;
   // Partial results are not rounded to 16 bits.
   bool narrow = in.dtype == DType::f16 || in.dtype == DType::bf16;
   DType wide = narrow ? DType::f32 : in.dtype;

@@ -258,9 +258,11 @@ class Fusion {
     return false;
   }
 
-  // A reduction joins where each of its elements is needed once for each row of the domain.
+  // A reduction joins where each of its elements is needed once for each row of the domain, which
+  // those over no dimensions do not have.
   bool joinReduce(const Op& o, const AccessMap& map, Group& group) {
     if (group.is_update || group.has_heavy || !map.regular) return false;
+    if (group.has_reduce && !group.domain.hasReduced()) return false;
     Domain extended = group.domain;
     if (!extendForReduce(m_, o, map, extended)) return false;
     group.domain = extended;
