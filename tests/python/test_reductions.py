@@ -61,6 +61,7 @@ def test_columns_of_large_arrays_of_dtypes(agree, rng, x64, dtype):
     if dtype != "complex64":
         agree(lambda v: (v.max(0), v.argmin(0), jnp.any(v > 2, 0)), x)
     agree(lambda v: v[:40].sum(0), x)
+    agree(lambda v: v.sum(0), x.ravel()[:99 * 43103].reshape(99, 43103))
     agree(lambda v: v.sum(0, dtype=jnp.promote_types(v.dtype, np.float32)), x)
 
 
