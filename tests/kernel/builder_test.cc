@@ -317,4 +317,20 @@ TEST_F(Slack, FarLanesStayMasked) {
 }
 
 }  // namespace
+// Numbers that bf16 has are not rounded again: what was, its signs and choices, but no sum of it.
+TEST(Builder, KnowsWhatIsOfAPrecision) {
+  Kernel kernel;
+  Builder b(kernel);
+  const Type narrow{Scalar::bf16, 16}, wide{Scalar::f32, 16};
+  V x = b.cast(Opcode::fpext, b.opaque(narrow), Scalar::f32), any = b.opaque(wide);
+  V most = b.binary(Opcode::fmax, b.unary(Opcode::fneg, x), b.number(wide, 1.5));
+  EXPECT_TRUE(b.isOfPrecision(x, Scalar::bf16));
+  EXPECT_FALSE(b.isOfPrecision(x, Scalar::f16));
+  EXPECT_TRUE(b.isOfPrecision(most, Scalar::bf16));
+  EXPECT_TRUE(b.isOfPrecision(b.select(b.opaque({Scalar::i1, 16}), most, x), Scalar::bf16));
+  EXPECT_FALSE(b.isOfPrecision(b.binary(Opcode::fmax, x, b.number(wide, 1.001)), Scalar::bf16));
+  EXPECT_FALSE(b.isOfPrecision(b.binary(Opcode::fadd, x, x), Scalar::bf16));
+  EXPECT_FALSE(b.isOfPrecision(b.binary(Opcode::fmin, x, any), Scalar::bf16));
+}
+
 }  // namespace tercel::kernel

@@ -173,7 +173,7 @@ class Selector {
   Block* block_ = nullptr;  // where instructions are put, at its end
   Block* entry_ = nullptr;  // constants and buffers
   std::vector<Reg> values_, buffers_;
-  std::vector<Reg> words_;  // by V: of a bf16 the f32's upper half, which it is narrowed from
+  std::vector<Reg> words_;  // by V: of a bf16 the words whose upper halves it is
   std::map<std::tuple<int, int, uint64_t>, Reg> constants_;  // of so many lanes of so many bits
   std::vector<const llvm::Value*> memory_;  // of each buffer
   std::vector<bool> invariant_;             // nothing writes it, or one that overlaps it

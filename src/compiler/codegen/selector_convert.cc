@@ -32,7 +32,8 @@ Selector::Reg Selector::convert(const Inst& inst) {
       if (from.scalar == Scalar::f16) return plain("VCVTPH2PS");
       if (type.lanes * 16 < 128) break;
       if (Reg words = words_[inst.operands[0].index]; words.isValid())
-        return make(cat("VPSLLD", widthSuffix(type), "ri"), type, {words}, 16);
+        return make(cat("VPANDD", widthSuffix(type), "rr"), type,
+                    {words, constant(type.with(Scalar::i32), 0xffff0000)});
       return make(cat("VPSLLD", widthSuffix(type), "ri"), type,
                   {make(cat("VPMOVZXWD", widthSuffix(type), "rr"), type, {operand(inst, 0)})}, 16);
     case Opcode::fptrunc:
@@ -111,24 +112,22 @@ Selector::Reg Selector::convertInteger(const Inst& inst, Type from) {
               {operand(inst, 0)});
 }
 
-// As floatToBFloat16 in convert.cc.
+// As floatToBFloat16 in convert.cc. The upper half of each word is the result: 0x7fff is added to it,
+// or one more where that half is odd.
 Selector::Reg Selector::toBFloat16(const Inst& inst) {
-  const Type from = typeOf(inst, 0);
-  Reg v = operand(inst, 0);
-  const Type words = from.with(Scalar::i32);
+  const Type from = typeOf(inst, 0), words = from.with(Scalar::i32);
+  const Type mask = from.with(Scalar::i1);
   const std::string z = widthSuffix(from);
-  auto both = [&](const char* name, Reg a, Reg b) {
-    return make(cat(name, z, "rr"), words, {a, b});
-  };
-  auto high = [&](Reg a) { return make(cat("VPSRLD", z, "ri"), words, {a}, 16); };
-  Reg top = high(v);
-  Reg odd = both("VPANDD", top, constant(words, 1));
-  Reg rounded = high(both("VPADDD", v, both("VPADDD", odd, constant(words, 0x7fff))));
-  Reg nan = make(cat("VCMPPS", z, "rri"), from.with(Scalar::i1), {v, v}, 3);
-  Reg quiet = constant(words, 0x40);
-  Reg result = make(cat("VPORD", z, "rrk"), words, {rounded, nan, top, quiet});
+  Reg v = operand(inst, 0);
+  auto constantWord = [&](uint64_t bits) { return constant(words, bits); };
+  Reg odd = make(cat("VPTESTMD", z, "rr"), mask, {v, constantWord(0x10000)});
+  Reg even = make(cat("VPADDD", z, "rr"), words, {v, constantWord(0x7fff)});
+  Reg rounded = make(cat("VPADDD", z, "rrk"), words, {even, odd, v, constantWord(0x8000)});
+  Reg nan = make(cat("VCMPPS", z, "rri"), mask, {v, v}, 3);
+  Reg result = make(cat("VPORD", z, "rrk"), words, {rounded, nan, v, constantWord(0x400000)});
   words_[inst.results[0].index] = result;
-  return make(cat("VPMOVDW", z, "rr"), inst.type, {result});
+  Reg high = make(cat("VPSRLD", z, "ri"), words, {result}, 16);
+  return make(cat("VPMOVDW", z, "rr"), inst.type, {high});
 }
 
 Selector::Reg Selector::convertScalar(const Inst& inst, Type from) {

@@ -151,6 +151,24 @@ bool Builder::isNonZero(V v) const {
          bits == 0 && isConstant(choice->operands[1], &bits) && bits != 0;
 }
 
+bool Builder::isOfPrecision(V v, Scalar narrow, int depth) const {
+  uint64_t bits;
+  if (isConstant(v, &bits)) return narrow == Scalar::bf16 ? (bits & 0xffff) == 0 : bits == 0;
+  const Inst* def = kernel_.def(v);
+  if (!def || depth == 0) return false;
+  auto is = [&](size_t operand) {
+    return isOfPrecision(def->operands[operand], narrow, depth - 1);
+  };
+  switch (def->op) {
+    case Opcode::fpext: return type(def->operands[0]).scalar == narrow;
+    case Opcode::fneg: case Opcode::fabs: return is(0);
+    case Opcode::fmax: case Opcode::fmin: case Opcode::fmaximum: case Opcode::fminimum:
+      return is(0) && is(1);
+    case Opcode::select: return is(1) && is(2);
+    default: return false;
+  }
+}
+
 // Folds integer arithmetic of constants and the identities x+0, x-0, x*1, x*0, x|0, x&-1, x<<0.
 V Builder::fold(const Inst& inst) {
   uint64_t a = 0, b = 0;
@@ -283,6 +301,11 @@ V Builder::cast(Opcode op, V a, Scalar to) {
   if (op == Opcode::fptrunc && def && def->op == Opcode::fpext &&
       type(def->operands[0]).scalar == to)
     return def->operands[0];
+  if (op == Opcode::fptrunc && to == Scalar::bf16 && isOfPrecision(a, to)) {
+    const Type word = type(a).with(Scalar::i32);
+    V half = binary(Opcode::lshr, bitcast(a, word), integer(word, 16));
+    return cast(Opcode::bitcast, cast(Opcode::itrunc, half, Scalar::i16), to);
+  }
   uint64_t bits;
   if (isConstant(a, &bits)) {
     Type result = type(a).with(to);

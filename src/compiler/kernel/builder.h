@@ -40,6 +40,9 @@ class Builder {
   }
   // Whether it is known that no lane is 0: constants, and `x == 0 ? constant : x`.
   bool isNonZero(V v) const;
+  // Whether it is known that f16 or bf16 has every number of v, an f32: what was rounded to it, and
+  // signs and choices of that. Only of the last few instructions.
+  bool isOfPrecision(V v, Scalar narrow, int depth = 4) const;
 
   V splat(V scalar, int lanes);
   // v itself where it has `lanes` lanes already.

@@ -162,9 +162,7 @@ Scalar computedScalar(DType dtype) {
 
 V roundTo(Builder& b, V x, DType dtype) {
   if (dtype != DType::f16 && dtype != DType::bf16) return x;
-  const Inst* def = b.kernel().def(x);
-  if (def && def->op == Opcode::fpext && b.type(def->operands[0]).scalar == storedScalar(dtype))
-    return x;  // already of that precision
+  if (b.isOfPrecision(x, storedScalar(dtype))) return x;
   return b.cast(Opcode::fpext, b.cast(Opcode::fptrunc, x, storedScalar(dtype)), Scalar::f32);
 }
 
