@@ -128,7 +128,8 @@ void LanePlan::emitTask(V task, const Body& body) {
   if (blocks()) return rowBlock(groups, block, body);
   if (strips()) {
     strip_begin_ = space_.emitScalar(space_.scale(block, strip_));
-    strip_end_ = b_.binary(Opcode::smin, b_.iadd(strip_begin_, b_.index(strip_)), b_.index(blocks_));
+    V end = b_.iadd(strip_begin_, b_.index(strip_));
+    strip_end_ = b_.binary(Opcode::smin, end, b_.index(blocks_));
   }
   Emitter e(b_, space_, low_.module, lanes_);
   low_.bindInputs(e);

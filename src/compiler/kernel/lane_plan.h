@@ -2,8 +2,8 @@
 // lays out its loops: which one has the lanes, and what a task is.
 //
 // Lanes lie along a walked dimension (rows), or along another one (columns): a task then has
-// several vectors side by side, or a strip of such blocks. A task has one row, or a block of as many
-// as there are lanes.
+// several vectors side by side, or a strip of such blocks. A task has one row, or a block of as
+// many as there are lanes.
 #pragma once
 #include "compiler/kernel/nest.h"
 

@@ -37,7 +37,8 @@ void RowsNest::emitStrip(Emitter& outer, const std::vector<Index>& groups) {
     for (auto* buffers : {&sums, &run})
       buffers->push_back(b_.addScratch(b_.type(x.re).scalar, plan_.stripColumns()));
   plan_.forBlocks(groups, [&](Emitter& e, const auto&, std::span<const Position> columns) {
-    for (const auto& buffers : {sums, run}) storeStrip(columns, buffers, starts(e, 0, columns.size()));
+    for (const auto& buffers : {sums, run})
+      storeStrip(columns, buffers, starts(e, 0, columns.size()));
   });
   const V rows = b_.index(rowSize());
   b_.forLoop(b_.index(0), rows, kLongestRun, [&](V begin) {

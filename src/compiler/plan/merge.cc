@@ -21,7 +21,7 @@ constexpr size_t kMaxNeighbours = 8;  // of those that read the same array
 constexpr size_t kMaxReductions = 4;
 // Elements that are worth being read once, by two reductions, or by one and what writes as many.
 constexpr int64_t kLargeRead = 64 << 10, kLargeWritten = 1 << 20;
-// Weight for each reduction: the fewer there are, the more vectors side by side have code of their own.
+// Weight for each reduction: the fewer there are, the more vectors side by side have own code.
 constexpr double kMaxShared = 40;
 
 class Merging {
@@ -34,11 +34,9 @@ class Merging {
   }
 
   std::vector<Unit> run() {
-    for (mixed_ = false;; mixed_ = true) {
-      for (size_t u = 0; u < units_.size(); ++u)
-        while (!gone_[u] && isMergeable(u) && mergeWithEarlier(u)) {}
-      if (mixed_) break;
-    }
+    mergeAll();
+    mixed_ = true;
+    mergeAll();
     std::vector<Unit> left;
     for (size_t u = 0; u < units_.size(); ++u)
       if (!gone_[u]) left.push_back(std::move(units_[u]));
@@ -50,6 +48,11 @@ class Merging {
   bool isRows(size_t u) const { return cluster(u).nest == kernel::Nest::rows; }
   const Dims& dims(size_t u) const {
     return isRows(u) ? cluster(u).domain : m_.shape(cluster(u).outputs[0]).dims;
+  }
+
+  void mergeAll() {
+    for (size_t u = 0; u < units_.size(); ++u)
+      while (!gone_[u] && isMergeable(u) && mergeWithEarlier(u)) {}
   }
 
   void note(size_t u) {
@@ -66,7 +69,8 @@ class Merging {
   bool isArithmetic(size_t u) const {
     return std::ranges::all_of(cluster(u).outputs,
                                [&](Value v) { return m_.shape(v).dims == dims(u); }) &&
-           std::ranges::all_of(cluster(u).ops, [&](ir::OpId id) { return isPlain(m_.op(id).kind); });
+           std::ranges::all_of(cluster(u).ops,
+                               [&](ir::OpId id) { return isPlain(m_.op(id).kind); });
   }
 
   static bool isPlain(OpKind kind) {
@@ -194,7 +198,8 @@ class Merging {
   }
 
   bool fits(size_t a, size_t b) const {
-    if (kernel::widestElement(m_, cluster(a)) != kernel::widestElement(m_, cluster(b))) return false;
+    if (kernel::widestElement(m_, cluster(a)) != kernel::widestElement(m_, cluster(b)))
+      return false;
     std::unordered_set<uint32_t> params;
     for (size_t u : {a, b})
       for (const auto* list : {&cluster(u).inputs, &cluster(u).outputs})
