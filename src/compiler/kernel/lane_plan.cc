@@ -183,13 +183,12 @@ void LanePlan::columnBlock(const std::vector<Index>& groups, V at, int width, in
                            const Body& body) {
   Emitter e(b_, space_, low_.module, lanes_);
   low_.bindInputs(e);
+  V in_strip;
+  if (strips()) in_strip = b_.isub(at, b_.imul(strip_begin_, b_.index(width_ * lanes_)));
   std::vector<Position> positions;
   for (int w = 0; w < width; ++w) {
     Position p{vectorIndex(at, w * lanes_), {}};
-    if (strips()) {
-      V begin = b_.imul(strip_begin_, b_.index(width_ * lanes_));
-      p.first = b_.iadd(b_.isub(at, begin), b_.index(w * lanes_));
-    }
+    if (strips()) p.first = b_.iadd(in_strip, b_.index(w * lanes_));
     if ((w + 1) * lanes_ > count) p.guard = firstLanes(b_, lanes_, b_.index(count - w * lanes_));
     positions.push_back(p);
   }

@@ -141,10 +141,11 @@ bool splitReduce(Rewriter& rw, OpId id) {
   DType wide = narrow ? DType::f32 : in.dtype;
   Value init = rw.convert(o.operand(1), wide), x = rw.convert(o.operand(0), wide);
   const auto at = static_cast<int64_t>(cut.dimension);
+  const bool reshaped = cut.size > 1;  // else its elements are the parts
   Ints within;
   for (int64_t d : reduced)
-    if (cut.size > 1 || d != at) within.push_back(d + (cut.size > 1 && d >= at ? 1 : 0));
-  if (cut.size > 1) x = inParts(rw, x, init, cut);
+    if (reshaped || d != at) within.push_back(d + (reshaped && d >= at ? 1 : 0));
+  if (reshaped) x = inParts(rw, x, init, cut);
   Value partial = reduceBy(rw, *kind, x, init, within);
   int64_t parts_at = at - std::ranges::count_if(reduced, [&](int64_t d) { return d < at; });
   rw.replace(o.result(), rw.convert(reduceBy(rw, *kind, partial, init, {parts_at}), in.dtype));

@@ -80,12 +80,12 @@ class Merging {
 
   // Of arrays as they lie, none of which needs another.
   bool areReductions(size_t u) const {
+    if (elementCount(dims(u)) < kLargeRead) return false;
     const bool as_it_lies = std::ranges::all_of(cluster(u).ops, [&](ir::OpId id) {
       const OpKind kind = m_.op(id).kind;
       return isPlain(kind) || kind == OpKind::reduce_ || kind == OpKind::reshape_;
     });
-    return as_it_lies && elementCount(dims(u)) >= kLargeRead &&
-           kernel::RowStages(m_, cluster(u)).count() == 1;
+    return as_it_lies && kernel::RowStages(m_, cluster(u)).count() == 1;
   }
 
   // Whether all reductions of both go over the same dimensions of their operands in the same way.
@@ -129,12 +129,14 @@ class Merging {
            weight(rows) + weight(loop) <= kMaxShared * static_cast<double>(reductions(rows).size());
   }
 
-  bool belong(size_t earlier, size_t u) const {
-    if (!fits(earlier, u)) return false;
-    if (isRows(earlier) && needsSums(u, earlier)) return false;
+  bool goAlike(size_t earlier, size_t u) const {
     if (isRows(earlier) != isRows(u))
       return mixed_ && (isRows(u) ? mayShare(u, earlier) : mayShare(earlier, u));
     return dims(earlier) == dims(u) && (!isRows(u) || reduceAlike(earlier, u));
+  }
+
+  bool belong(size_t earlier, size_t u) const {
+    return goAlike(earlier, u) && !(isRows(earlier) && needsSums(u, earlier)) && fits(earlier, u);
   }
 
   struct Reduction {

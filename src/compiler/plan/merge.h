@@ -10,6 +10,6 @@ namespace tercel::plan {
 
 // `units` are those of `region`, in order; so are the merged ones.
 std::vector<kernel::Unit> mergeClusters(const ir::Module& module, ir::RegionId region,
-                                     std::vector<kernel::Unit> units);
+                                        std::vector<kernel::Unit> units);
 
 }  // namespace tercel::plan
