@@ -90,7 +90,7 @@ int64_t convolutionLength(int64_t least) {
 
 // The divisor of n nearest below its root, one that fills all lanes if there is any.
 int64_t splitAt(int64_t n) {
-  int64_t best = 1, best_full = 1;
+  int64_t best = 1, best_full = 0;
   for (int64_t d = 2; d * d <= n; ++d) {
     if (n % d != 0) continue;
     best = d;
