@@ -38,6 +38,13 @@ TEST(Target, Arm) {
   EXPECT_EQ(arm.features, "+fp-armv8,+neon");
 }
 
+TEST(Target, WhereSubnormalsAreSlow) {
+  for (const char* cpu : {"x86-64-v2", "x86-64-v4", "skylake-avx512", "sapphirerapids"})
+    EXPECT_TRUE(Target::named(cpu)->slow_subnormals) << cpu;
+  for (const char* cpu : {"znver2", "znver4", "aarch64"})
+    EXPECT_FALSE(Target::named(cpu)->slow_subnormals) << cpu;
+}
+
 TEST(Target, UnknownOnesAreNamed) {
   const Status status = Target::named("aarch32").status();
   EXPECT_EQ(status.code(), Code::invalid_argument);

@@ -141,10 +141,11 @@ void expectNative(std::string_view functions, Numbers numbers, Closeness closene
   }
 }
 
-int64_t countInKernel(const ir::Module& module, std::string_view what) {
+int64_t countInKernel(const ir::Module& module, std::string_view what,
+                      const kernel::Machine& machine) {
   Result<plan::Plan> plan = plan::makePlan(module);
   TERCEL_CHECK(plan.ok(), plan.status().message());
-  Result<kernel::Kernel> lowered = kernel::lower(module, plan->clusters[0], {});
+  Result<kernel::Kernel> lowered = kernel::lower(module, plan->clusters[0], machine);
   TERCEL_CHECK(lowered.ok(), lowered.status().message());
   const std::string text = kernel::print(*lowered);
   int64_t count = 0;

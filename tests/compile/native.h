@@ -7,6 +7,7 @@
 #include "compile/values.h"
 #include "compiler/eval/evaluator.h"
 #include "compiler/ir/module.h"
+#include "compiler/kernel/cluster.h"
 
 namespace tercel::compiler {
 
@@ -23,6 +24,7 @@ void expectNative(std::string_view functions, Numbers numbers = Numbers::small,
                   Closeness closeness = Closeness::sums());
 
 // How often the text of the module's first kernel has `what`.
-int64_t countInKernel(const ir::Module& module, std::string_view what);
+int64_t countInKernel(const ir::Module& module, std::string_view what,
+                      const kernel::Machine& machine = {});
 
 }  // namespace tercel::compiler

@@ -17,6 +17,7 @@ class Builder {
   explicit Builder(Kernel& kernel);
 
   bool has_scalb = true;  // as one instruction of the machine
+  bool slow_subnormals = true;  // as kernel::Machine has it
 
   Kernel& kernel() { return kernel_; }
   Type type(V v) const { return kernel_.type(v); }

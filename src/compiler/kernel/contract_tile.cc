@@ -67,8 +67,9 @@ void ContractNest::emitTile(const Tile& tile, Part part) {
 bool ContractNest::looksForSubnormals() const {
   constexpr int64_t kMostSums = 8, kFewestSteps = 64;
   const int64_t columns = tiling_.along_k ? tiling_.panel() : tiling_.vectors;
-  return m_.shape(op_.result()).dtype == DType::f32 && tiling_.parts == 1 && !tiling_.in_tiles &&
-         k_ >= kFewestSteps && tiling_.rows * columns <= kMostSums &&
+  return low_.machine.slow_subnormals && m_.shape(op_.result()).dtype == DType::f32 &&
+         tiling_.parts == 1 && !tiling_.in_tiles && k_ >= kFewestSteps &&
+         tiling_.rows * columns <= kMostSums &&
          (op_.kind == ir::OpKind::convolution_ || isVectorProduct(m_, op_));
 }
 

@@ -69,7 +69,8 @@ V multiplyInDoubles(Builder& b, V x, V y) {
 
 bool looksForTiny(const Builder& b, V x) {
   const Type type = b.type(x);
-  return type.scalar == Scalar::f32 && type.lanes * byteSize(type.scalar) >= kVectorBytes;
+  return b.slow_subnormals && type.scalar == Scalar::f32 &&
+         type.lanes * byteSize(type.scalar) >= kVectorBytes;
 }
 
 // The bits of a float are about its logarithm, so that those of a product are about a sum.

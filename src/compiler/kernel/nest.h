@@ -43,6 +43,7 @@ class KernelLowering : public KernelHolder, public Lowering {
   KernelLowering(const ir::Module& module, const Cluster& cluster, const Machine& machine)
       : Lowering(module, cluster, machine, own) {
     own.has_scalb = machine.has_scalb;
+    own.slow_subnormals = machine.slow_subnormals;
     addParams();
   }
   std::vector<BufferId> input_buffers;
