@@ -66,9 +66,23 @@ V floatToFloat(Builder& b, V x, DType to) {
   return b.cast(from == Scalar::f64 ? Opcode::fptrunc : Opcode::fpext, x, want);
 }
 
+// Of a type whose limits the float has: NaN becomes 0, what is beyond a limit that limit.
+V floatToNarrowInt(Builder& b, V x, DType to) {
+  const Scalar s = storedScalar(to);
+  const bool is_signed = isSigned(to);
+  const double limit = std::ldexp(1.0, bitWidth(s) - (is_signed ? 1 : 0));
+  auto number = [&](double value) { return b.number(b.type(x), value); };
+  if (is_signed) x = b.select(b.compare(Opcode::fcmp, Predicate::ord, x, x), x, number(0));
+  x = b.binary(Opcode::fmax, x, number(is_signed ? -limit : 0));
+  x = b.binary(Opcode::fmin, x, number(limit - 1));
+  return b.cast(is_signed ? Opcode::fptosi : Opcode::fptoui, x, s);
+}
+
 // Saturates; NaN gives 0.
 V floatToInt(Builder& b, V x, DType to) {
   Scalar s = storedScalar(to);
+  const int mantissa = b.type(x).scalar == Scalar::f64 ? 53 : 24;
+  if (bitWidth(s) <= mantissa) return floatToNarrowInt(b, x, to);
   Type type = b.type(x).with(s);
   int width = bitWidth(s);
   bool is_signed = isSigned(to);
