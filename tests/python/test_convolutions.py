@@ -96,6 +96,20 @@ def test_nan_reaches_the_outputs_whose_windows_hold_it(tercel, rng, first):
     assert np.array_equal(np.isnan(got).all(1 if first else 3), ~finite)
 
 
+# Few rows of sums over batches and space; a window of few elements, of which many lie side by side.
+@pytest.mark.parametrize("first", [False, True])
+@pytest.mark.parametrize("features, window, strides, dtype", [
+    (1, [5, 2], [1, 1], "float32"), (3, [3, 3], [2, 2], "float32"), (6, [1, 7], [1, 2], "float32"),
+    (2, [3, 3], [1, 1], "bfloat16"), (1, [20, 20], [1, 1], "float32"), (4, [9], [1], "float32")])
+def test_gradients_of_few_features(agree, rng, first, features, window, strides, dtype):
+    shape = {"spatial": [23, 37][-len(window):], "window": window, "strides": strides,
+             "padding": "SAME", "dilation": [1] * len(window), "batch": 5, "channels": 11,
+             "features": features}
+    convolve, x, w = convolution(rng, first, shape)
+    x, w, y = (v.astype(dtype) for v in (x, w, rng.normal(size=convolve(x, w).shape)))
+    agree(lambda x, y: jax.linear_transpose(lambda w: convolve(x, w), w)(y), x, y, scale=100)
+
+
 # Batches in which products with the zeros around images are left out, where that pays.
 @pytest.mark.parametrize("first", [False, True])
 @pytest.mark.parametrize("spatial, window, strides, padding", [

@@ -39,6 +39,7 @@ class ContractNest {
 
   // nest_contract.cc: what the loops index.
   bool planTiles(const std::vector<bool>& classes);
+  void preferSumAlongMemory();
   void probeAll(Emitter& e, const Indices& domain);
   void probeOperand(Emitter& e, size_t operand, const Indices& domain);
   void findVarying(size_t operand);

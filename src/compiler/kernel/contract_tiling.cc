@@ -108,7 +108,9 @@ bool suitsAlong(const ContractSizes& s, const Machine& machine) {
   if (m.unit != 1) return false;
   bool few_columns =
       s.columns() <= kFew && s.rows() >= kFew && m.sum_stride == 1 && n.own_stride != 0;
-  bool few_rows = s.rows() <= kFew && n.sum_stride == 1 && n.own_stride != 1;
+  // Columns of several units lie side by side for less than a vector.
+  bool apart = n.own_stride != 1 || n.unit > 1;
+  bool few_rows = s.rows() <= kFew && n.sum_stride == 1 && apart;
   return (few_columns && s.inner_k >= lanes && s.k >= 2 * lanes) ||
          (few_rows && 2 * s.inner_k >= lanes);
 }

@@ -43,7 +43,20 @@ bool ContractNest::planTiles(const std::vector<bool>& classes) {
   plan_ = planLoops(low_, domain_, [&](Emitter& e, const Indices& i) { probeAll(e, i); }, classes);
   if (!classify()) return false;
   tiling_ = chooseTiling(sizes(), low_.machine);
+  preferSumAlongMemory();
   return true;
+}
+
+// Sums have their dimensions in any order. Where vectors may lie along one of them, it is the one
+// along which memory does, and the others follow as they do in memory.
+void ContractNest::preferSumAlongMemory() {
+  if (tiling_.along_k || k_groups_.size() < 2) return;
+  const std::vector<size_t> as_given = k_groups_;
+  std::ranges::stable_sort(k_groups_, std::greater(), [&](size_t group) {
+    return std::abs(strideOf(columns_.operand, group));
+  });
+  const ContractTiling other = chooseTiling(sizes(), low_.machine);
+  other.along_k ? void(tiling_ = other) : void(k_groups_ = as_given);
 }
 
 void ContractNest::probeAll(Emitter& e, const Indices& domain) {
