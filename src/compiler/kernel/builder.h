@@ -18,6 +18,7 @@ class Builder {
 
   bool has_scalb = true;  // as one instruction of the machine
   bool slow_subnormals = true;  // as kernel::Machine has it
+  int masked_bytes = 1;   // Machine's
 
   Kernel& kernel() { return kernel_; }
   Type type(V v) const { return kernel_.type(v); }

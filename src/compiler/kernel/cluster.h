@@ -16,6 +16,7 @@ struct Machine {
   int vector_registers = 32;
   bool has_scalb = true;
   bool slow_subnormals = true;  // microcode makes arithmetic with them
+  int masked_bytes = 1;  // of the smallest elements that one instruction loads by a mask
   bool has_pair_dot = false, has_byte_dot = false, has_tiles = false;  // as codegen's Target has them
   int64_t l1_bytes = 32 << 10;
   int64_t l2_bytes = 1 << 20;

@@ -71,6 +71,8 @@ class Emitter {
   // strays: where no lane is needed, there may be no memory.
   Elem loadAt(BufferId buffer, DType dtype, const Index& index, bool strays = false);
   V loadStrided(BufferId buffer, const Index& index, int step);
+  int64_t mostApart(Scalar stored, V mask) const;
+  V loadStridedMasked(BufferId buffer, const Index& index, int step, V mask);
   V loadNear(BufferId buffer, const Index& index, V mask);
   V loadInOrder(BufferId buffer, const Index& base, std::span<const int64_t> places, V mask);
   V loadPlaces(BufferId buffer, V at, int64_t offset, std::span<const int64_t> places);

@@ -44,6 +44,7 @@ class KernelLowering : public KernelHolder, public Lowering {
       : Lowering(module, cluster, machine, own) {
     own.has_scalb = machine.has_scalb;
     own.slow_subnormals = machine.slow_subnormals;
+    own.masked_bytes = machine.masked_bytes;
     addParams();
   }
   std::vector<BufferId> input_buffers;
