@@ -32,5 +32,32 @@ TEST(Windows, OfFewFeaturesAreAddedUpAlongSpace) {
   }
 }
 
+// Several of a row in a vector, in a row with padding, too.
+TEST(Windows, OfStridesAreShuffledOutOfRows) {
+  for (int64_t stride : {2, 3, 4}) {
+    const int64_t width = 50 * stride;
+    const std::string text = cat(
+        "func @main(%x: f32[8,", width, "], %i: f32[]) -> (f32[8,50]) {\n",
+        "  %r = reduce_window(%x, %i) {window_dimensions = [1, ", stride + 2,
+        "], window_strides = [1, ", stride, "], base_dilations = [1, 1], ",
+        "window_dilations = [1, 1], padding = [0, 0, 1, 1]} body(%a: f32[], %b: f32[]) { ",
+        "%q = add(%a, %b) : f32[] return %q } : f32[8,50]\n  return %r\n}\n");
+    EXPECT_EQ(countInKernel(moduleOf(text), " gather "), 0) << text;
+    expectNative(text);
+  }
+}
+
+TEST(Windows, SelectTheirPlacesInVectors) {
+  const std::string text =
+      "func @main(%x: f32[6,9,41], %s: f32[6,4,20], %i: f32[]) -> (f32[6,9,41]) {\n"
+      "  %r = select_and_scatter(%x, %s, %i) {window_dimensions = [1, 3, 3], "
+      "window_strides = [1, 2, 2], padding = [0, 0, 0, 0, 0, 0]} body(%a: f32[], %b: f32[]) {\n"
+      "    %c = compare(%a, %b) {comparison_direction = GE} : pred[]\n    return %c\n  } "
+      "body(%v: f32[], %w: f32[]) {\n    %d = add(%v, %w) : f32[]\n    return %d\n  } "
+      ": f32[6,9,41]\n  return %r\n}\n";
+  EXPECT_GT(countInKernel(moduleOf(text), " : i1x"), 0);
+  expectNative(text);
+}
+
 }  // namespace
 }  // namespace tercel::compiler

@@ -99,8 +99,7 @@ bool computesWithIndices(const ir::Module& module, const ir::Op& op) {
   switch (op.kind) {
     case ir::OpKind::gather_: return !isKnownStart(module, op.operand(1));
     case ir::OpKind::iota_: return module.shape(op.result()).elements() > kFew;
-    case ir::OpKind::scatter_:
-    case ir::OpKind::select_and_scatter_: case ir::OpKind::dynamic_update_slice_:
+    case ir::OpKind::scatter_: case ir::OpKind::dynamic_update_slice_:
     case ir::OpKind::dot_general_: case ir::OpKind::convolution_:
       return true;
     default: return false;
