@@ -117,16 +117,25 @@ bool isLong(const Line& line) {
   return line.count * line.window > kScanSteps * (line.extent + line.window);
 }
 
+// Steps of one place. Vectors of results lie along the last dimension: of windows that lie apart
+// there, several are loaded for one, with masks where some are padding.
+double placeSteps(const Line& line, size_t rank) {
+  constexpr int64_t kMostLoads = 8, kMasked = 2;
+  if (line.dimension + 1 != rank || line.stride == 1) return 1;
+  const bool is_padded = line.low > 0 || line.high > 0;
+  return static_cast<double>(std::min(line.stride, kMostLoads) * (is_padded ? kMasked : 1));
+}
+
 // Whether a pass over memory for each dimension costs less than all places of the whole window.
-bool isWide(const Windows& w, int64_t elements) {
+bool isWide(const Windows& w, int64_t elements, size_t rank) {
   double at_once = 1, apart = 0, left = 1;
   for (const Line& line : w.lines) {
-    at_once *= static_cast<double>(line.window);
+    at_once *= static_cast<double>(line.window) * placeSteps(line, rank);
     left *= static_cast<double>(line.extent);
   }
   for (const Line& line : w.lines) {
     left = left / static_cast<double>(line.extent) * static_cast<double>(line.count);
-    apart += left * static_cast<double>(line.window + kMemorySteps);
+    apart += left * (static_cast<double>(line.window) * placeSteps(line, rank) + kMemorySteps);
   }
   double result = 1;
   for (const Line& line : w.lines) result *= static_cast<double>(line.count);
@@ -145,7 +154,8 @@ bool splitWindow(Rewriter& rw, OpId id) {
   Windows w{o.operand(0), o.operand(1), *kind, {}};
   if (!findLines(rw, o, w.lines)) return false;
   bool alone = w.lines.size() == 1 && isLong(w.lines[0]);
-  if (!alone && !isWide(w, out.elements())) return false;
+  const auto rank = static_cast<size_t>(in.rank());
+  if (!alone && !isWide(w, out.elements(), rank)) return false;
   // Partial results are not rounded to 16 bits.
   bool narrow = in.dtype == DType::f16 || in.dtype == DType::bf16;
   DType wide = narrow ? DType::f32 : in.dtype;
