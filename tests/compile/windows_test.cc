@@ -7,11 +7,13 @@ namespace tercel::compiler {
 namespace {
 
 // Of a convolution's weights, from its images and the gradient of its result.
-std::string weightGradient(std::string_view type, int64_t features, int64_t width) {
-  return cat("func @main(%x: ", type, "[4,6,12,", width + 2, "], %g: ", type, "[4,", features,
+std::string weightGradient(std::string_view type, int64_t features, int64_t width,
+                           int64_t stride) {
+  return cat("func @main(%x: ", type, "[4,6,12,", stride * (width - 1) + 3, "], %g: ", type, "[4,",
+             features,
              ",10,", width, "]) -> (", type, "[", features, ",6,3,3]) {\n",
              "  %r = convolution(%x, %g) {window_strides = [1, 1], padding = [0, 0, 0, 0], ",
-             "lhs_dilation = [1, 1], rhs_dilation = [1, 1], window_reversal = [0, 0], ",
+             "lhs_dilation = [1, 1], rhs_dilation = [1, ", stride, "], window_reversal = [0, 0], ",
              "input_batch_dimension = 1, input_feature_dimension = 0, ",
              "input_spatial_dimensions = [2, 3], kernel_input_feature_dimension = 0, ",
              "kernel_output_feature_dimension = 1, kernel_spatial_dimensions = [2, 3], ",
@@ -24,12 +26,30 @@ TEST(Windows, OfFewFeaturesAreAddedUpAlongSpace) {
   for (std::string_view type : {"f32", "bf16", "f64"}) {
     for (int64_t features : {1, 3, 7}) {
       for (int64_t width : {16, 25}) {
-        const std::string text = weightGradient(type, features, width);
-        EXPECT_EQ(countInKernel(moduleOf(text), " gather "), 0) << text;
-        expectNative(text);
+        for (int64_t stride : {1, 2}) {
+          const std::string text = weightGradient(type, features, width, stride);
+          EXPECT_EQ(countInKernel(moduleOf(text), " gather "), 0) << text;
+          expectNative(text);
+        }
       }
     }
   }
+}
+
+// A window's row of 5 places with 3 channels each nearly fills a vector.
+TEST(Windows, OfFewChannelsAreReadAsTheyLie) {
+  const std::string text =
+      "func @main(%x: f32[4,12,20,3], %g: f32[4,8,16,1]) -> (f32[5,5,3,1]) {\n"
+      "  %r = convolution(%x, %g) {window_strides = [1, 1], padding = [0, 0, 0, 0], "
+      "lhs_dilation = [1, 1], rhs_dilation = [1, 1], window_reversal = [0, 0], "
+      "input_batch_dimension = 3, input_feature_dimension = 0, "
+      "input_spatial_dimensions = [1, 2], kernel_input_feature_dimension = 0, "
+      "kernel_output_feature_dimension = 3, kernel_spatial_dimensions = [1, 2], "
+      "output_batch_dimension = 2, output_feature_dimension = 3, "
+      "output_spatial_dimensions = [0, 1], feature_group_count = 1, "
+      "batch_group_count = 1} : f32[5,5,3,1]\n  return %r\n}\n";
+  EXPECT_EQ(countInKernel(moduleOf(text), " gather "), 0) << text;
+  expectNative(text);
 }
 
 // Several of a row in a vector, in a row with padding, too.

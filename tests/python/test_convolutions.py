@@ -97,13 +97,15 @@ def test_nan_reaches_the_outputs_whose_windows_hold_it(tercel, rng, first):
 
 
 # Few rows of sums over batches and space; a window of few elements, of which many lie side by side.
+@pytest.mark.parametrize("channels", [3, 11])
 @pytest.mark.parametrize("first", [False, True])
 @pytest.mark.parametrize("features, window, strides, dtype", [
     (1, [5, 2], [1, 1], "float32"), (3, [3, 3], [2, 2], "float32"), (6, [1, 7], [1, 2], "float32"),
     (2, [3, 3], [1, 1], "bfloat16"), (1, [20, 20], [1, 1], "float32"), (4, [9], [1], "float32")])
-def test_gradients_of_few_features(agree, rng, first, features, window, strides, dtype):
+def test_gradients_of_few_features(
+        agree, rng, first, channels, features, window, strides, dtype):
     shape = {"spatial": [23, 37][-len(window):], "window": window, "strides": strides,
-             "padding": "SAME", "dilation": [1] * len(window), "batch": 5, "channels": 11,
+             "padding": "SAME", "dilation": [1] * len(window), "batch": 5, "channels": channels,
              "features": features}
     convolve, x, w = convolution(rng, first, shape)
     x, w, y = (v.astype(dtype) for v in (x, w, rng.normal(size=convolve(x, w).shape)))

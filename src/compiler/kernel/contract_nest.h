@@ -32,6 +32,7 @@ class ContractNest {
     std::vector<size_t> outer;
     Dims outer_extents;
     int64_t extent = 1;  // of the group
+    int64_t line = 1;    // as far as memory goes on
     int64_t unit = 1;    // tiles start at multiples
     bool lines_inner = false;  // a tile's place in all lines comes before the next place
     int64_t lines() const { return elementCount(outer_extents); }
@@ -40,6 +41,7 @@ class ContractNest {
   // nest_contract.cc: what the loops index.
   bool planTiles(const std::vector<bool>& classes);
   void preferSumAlongMemory();
+  bool packsInVain() const;
   void probeAll(Emitter& e, const Indices& domain);
   void probeOperand(Emitter& e, size_t operand, const Indices& domain);
   void findVarying(size_t operand);
@@ -203,6 +205,7 @@ class ContractNest {
   Accesses accesses_[2];
   std::vector<bool> varies_[2];  // each operand along each group
   Axis rows_, columns_;
+  bool joins_columns_ = true;
   std::vector<size_t> k_groups_, task_groups_;
   Dims task_extents_;
   int64_t k_ = 1;  // steps

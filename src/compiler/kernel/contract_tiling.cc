@@ -100,6 +100,12 @@ ContractSizes inWords(ContractSizes s) {
   return s;
 }
 
+// Vectors along the sum are loaded as they lie, or shuffled out of few.
+bool isNear(const ContractSide& side) {
+  constexpr int64_t kMostLoads = 4;
+  return side.sum_stride >= 1 && side.sum_stride <= kMostLoads;
+}
+
 // Few columns, or few rows of what would have to be turned: whole vectors are found only along k.
 bool suitsAlong(const ContractSizes& s, const Machine& machine) {
   const ContractSide &m = s.m_side, &n = s.n_side;
@@ -110,7 +116,7 @@ bool suitsAlong(const ContractSizes& s, const Machine& machine) {
       s.columns() <= kFew && s.rows() >= kFew && m.sum_stride == 1 && n.own_stride != 0;
   // Columns of several units lie side by side for less than a vector.
   bool apart = n.own_stride != 1 || n.unit > 1;
-  bool few_rows = s.rows() <= kFew && n.sum_stride == 1 && apart;
+  bool few_rows = s.rows() <= kFew && isNear(n) && apart;
   return (few_columns && s.inner_k >= lanes && s.k >= 2 * lanes) ||
          (few_rows && 2 * s.inner_k >= lanes);
 }
@@ -123,7 +129,8 @@ void chooseAlong(const ContractSizes& s, const Machine& machine, ContractTiling&
   t.rows = 1;
   while (t.lanes < s.n && t.lanes < most_columns && t.lanes < room) t.lanes *= 2;
   while (2 * t.rows <= s.m && 2 * t.rows * t.lanes <= room && t.rows < 8) t.rows *= 2;
-  t.pack_n = s.n_side.sum_stride != 1;
+  bool once = ceilDiv(s.rows(), t.rows) < kWorthPacking;
+  t.pack_n = s.n_side.sum_stride != 1 && !(once && isNear(s.n_side));
   bool whole = s.n >= t.lanes && s.n_side.own_stride == 1 && s.n_side.unit == 1;
   if (t.pack_n && whole && t.lanes >= 4 && s.inner_k >= t.lanes) t.square = t.lanes;
   t.pack_m = s.m_side.sum_stride != 1;

@@ -44,7 +44,19 @@ bool ContractNest::planTiles(const std::vector<bool>& classes) {
   if (!classify()) return false;
   tiling_ = chooseTiling(sizes(), low_.machine);
   preferSumAlongMemory();
-  return true;
+  if (!packsInVain()) return true;
+  joins_columns_ = false;
+  return planTiles(classes);
+}
+
+// Few rows read what is packed for joined columns: lines that fill half a vector are better read as
+// they lie.
+bool ContractNest::packsInVain() const {
+  constexpr int64_t kFewRows = 8;
+  return columns_.unit > 1 && !tiling_.along_k && tiling_.parts == 1 &&
+         rows_.lines() * rows_.extent < kFewRows &&
+         2 * columns_.line >= sumLanes(low_.machine, byteSize(sum_)) &&
+         strideOf(columns_.operand, columns_.group) == 1;
 }
 
 // Sums have their dimensions in any order. Where vectors may lie along one of them, it is the one
@@ -143,7 +155,7 @@ bool ContractNest::classify() {
   preferConstantWindows();
   for (size_t g = 0; g < columns_.group; ++g)
     if (g != rows_.group) addOuter(g);
-  columns_.extent = extent(columns_.group);
+  columns_.extent = columns_.line = extent(columns_.group);
   rows_.extent = extent(rows_.group);
   joinShortLines();
   joinShortColumns();
@@ -173,7 +185,7 @@ void ContractNest::joinShortColumns() {
     return is_own || (!strides.empty() && strides[columns_.outer.back()] ==
                                               columns_.extent * strides[columns_.group]);
   };
-  while (columns_.extent < lanes && !columns_.outer.empty()) {
+  while (joins_columns_ && columns_.extent < lanes && !columns_.outer.empty()) {
     for (size_t access = 0; access < plan_.accesses.size(); ++access)
       if (!goesOn(access)) return;
     joinLines(columns_);
