@@ -39,7 +39,7 @@ TEST(Windows, OfFewFeaturesAreAddedUpAlongSpace) {
 // A window's row of 5 places with 3 channels each nearly fills a vector.
 TEST(Windows, OfFewChannelsAreReadAsTheyLie) {
   const std::string text =
-      "func @main(%x: f32[4,12,20,3], %g: f32[4,8,16,1]) -> (f32[5,5,3,1]) {\n"
+      "func @main(%x: f32[16,31,22,3], %g: f32[16,27,18,1]) -> (f32[5,5,3,1]) {\n"
       "  %r = convolution(%x, %g) {window_strides = [1, 1], padding = [0, 0, 0, 0], "
       "lhs_dilation = [1, 1], rhs_dilation = [1, 1], window_reversal = [0, 0], "
       "input_batch_dimension = 3, input_feature_dimension = 0, "
