@@ -55,6 +55,35 @@ def test_columns_of_large_arrays(agree, rng, shape, axis):
     agree(lambda v, w: ((v * w).sum(axis), (v * w).max(axis)), x, y)
 
 
+# Parts of all elements, the last one not full; of thin dimensions, which are joined.
+THIN = [(81619, 2), (20011, 7, 3), (67, 1009, 2), (3, 50021), (150011,), (20149, 43, 3)]
+
+
+@pytest.mark.parametrize("shape", THIN)
+@pytest.mark.parametrize("dtype", ["int32", "float16", "float32"])
+def test_all_of_thin_arrays(agree, rng, shape, dtype):
+    x = rng.integers(-8, 9, shape).astype(dtype)
+    agree(lambda v: (v.max(), v.min(), jnp.argmax(v)), x)
+    agree(lambda v: (v.astype(np.float32) * np.float32(2) + 1).sum(), x)
+    agree(lambda v, w: (v.astype(np.float32) * w).sum(), x,
+          rng.integers(-3, 4, shape[-1:]).astype(np.float32))
+    agree(lambda v: jax.nn.logsumexp(v.astype(np.float32)), x)
+    agree(lambda v: (v.T.astype(np.float32) + np.float32(1)).sum(), x)
+
+
+@pytest.mark.parametrize("shape, axis", [((60713, 3), 0), ((40009, 7), 0), ((3, 70003), 1),
+                                         ((2, 30011, 3), 1), ((200003,), 0)])
+@pytest.mark.parametrize("dtype", ["int32", "float32", "bfloat16"])
+def test_places_in_parts(agree, rng, shape, axis, dtype):
+    """Of equal elements the first, and of NaNs."""
+    x = rng.integers(-50, 51, shape).astype(jnp.dtype(dtype))
+    agree(lambda v: (jnp.argmax(v, axis), jnp.argmin(v, axis)), x)
+    if dtype != "int32":
+        x[rng.integers(0, 2, shape) * rng.integers(0, 2, shape) * (x > 40) > 0] = np.nan
+        agree(lambda v: (jnp.argmax(v, axis), jnp.argmin(v, axis)), x)
+        agree(lambda v: jnp.argmax(v, axis), np.full_like(x, -np.inf))
+
+
 @pytest.mark.parametrize("dtype", ["int8", "int32", "bfloat16", "float64", "complex64"])
 def test_columns_of_large_arrays_of_dtypes(agree, rng, x64, dtype):
     x = rng.integers(-3, 4, (2100, 4100)).astype(jnp.dtype(dtype))

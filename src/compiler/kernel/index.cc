@@ -152,7 +152,6 @@ Index IndexSpace::divided(Atom::Kind kind, const Index& a, int64_t divisor) {
     if (other.kind == kind && other.divisor == divisor && other.inner == rest)
       return want_quotient ? add(whole, atomIndex(id)) : atomIndex(id);
   }
-  noteBareUse(rest);
   uint32_t id = addAtom({.kind = kind, .extent = extent, .inner = rest, .divisor = divisor});
   return want_quotient ? add(whole, atomIndex(id)) : atomIndex(id);
 }
@@ -257,6 +256,7 @@ V IndexSpace::emitAtom(uint32_t id) {
   const Atom atom = atoms_[id];
   if (atom.kind == Atom::Kind::scalar) return atom.value;
   TERCEL_CHECK(!differsInLanes(atom), "a lane-varying index where a scalar is needed");
+  noteBareUse(atom.inner);
   V inner = emitScalar(atom.inner);
   Opcode op = atom.kind == Atom::Kind::quotient ? Opcode::udiv : Opcode::urem;
   return builder_.binary(op, inner, builder_.index(atom.divisor));
@@ -309,6 +309,7 @@ V IndexSpace::emitAtomLanes(uint32_t id, int lanes) {
     V all = builder_.widen(atom.value, lanes);
     return atom.is_vector_loop ? builder_.iadd(all, builder_.laneIds(wide)) : all;
   }
+  noteBareUse(atom.inner);
   V inner = emitLanes(atom.inner, lanes);
   Opcode op = atom.kind == Atom::Kind::quotient ? Opcode::udiv : Opcode::urem;
   return builder_.binary(op, inner, builder_.integer(wide, atom.divisor));
@@ -332,16 +333,20 @@ V IndexSpace::emitLanes(const Index& a, int lanes) {
 }
 
 void IndexSpace::noteBareUse(const Index& a) {
+  Index in_loops;
   for (Term t : a.terms) {
     const Atom atom = atoms_[t.atom];
-    if (atom.is_loop) bare_.push_back(t.atom);
+    if (atom.is_loop) addTerm(in_loops, t);
     if (atom.kind == Atom::Kind::quotient || atom.kind == Atom::Kind::remainder)
       noteBareUse(atom.inner);
   }
+  if (!in_loops.isConstant()) bare_.push_back(std::move(in_loops));
 }
 
 bool IndexSpace::usedBare(uint32_t atom) const {
-  return std::find(bare_.begin(), bare_.end(), atom) != bare_.end();
+  return std::ranges::any_of(bare_, [&](const Index& use) {
+    return std::ranges::any_of(use.terms, [&](Term t) { return t.atom == atom; });
+  });
 }
 
 }  // namespace tercel::kernel

@@ -94,8 +94,10 @@ class IndexSpace {
     int64_t divisor;
   };
   const std::vector<Split>& wantedSplits() const { return splits_; }
-  // A use of the bare value of an index (iota, bounds): its loops must not be merged.
+  // A use of the bare value of an index (iota, bounds, a quotient that is emitted): loops may be merged
+  // where that is a multiple of the merged one's.
   void noteBareUse(const Index& a);
+  std::span<const Index> bareUses() const { return bare_; }  // the terms that are loops
   bool usedBare(uint32_t atom) const;
 
  private:
@@ -111,7 +113,7 @@ class IndexSpace {
   Builder& builder_;
   std::vector<Atom> atoms_;
   std::vector<Split> splits_;
-  std::vector<uint32_t> bare_;
+  std::vector<Index> bare_;
 };
 
 }  // namespace tercel::kernel

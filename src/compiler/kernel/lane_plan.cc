@@ -124,6 +124,26 @@ void LanePlan::emitTask(V task, const Body& body) {
     groups[task_groups_[i]] = outer[i].isConstant()
                                   ? outer[i]
                                   : space_.loop(space_.emitScalar(outer[i]), task_extents_[i]);
+  emitLastApart(std::move(groups), block, body);
+}
+
+// Where all of an array but the end is whole, the end is code of its own.
+void LanePlan::emitLastApart(std::vector<Index> groups, const Index& block, const Body& body) {
+  const auto padded = std::ranges::find_if(
+      task_groups_, [&](size_t g) { return loops_.bounded_last[g] && loops_.groupExtent(g) > 2; });
+  if (padded == task_groups_.end()) return emitGroups(groups, block, body);
+  const int64_t last = loops_.groupExtent(*padded) - 1;
+  const V at = space_.emitScalar(groups[*padded]);
+  auto emitAt = [&](const Index& i) {
+    groups[*padded] = i;
+    emitGroups(groups, block, body);
+    return Builder::Values{};
+  };
+  b_.ifElse(b_.compare(Opcode::icmp, Predicate::eq, at, b_.index(last)),
+            [&] { return emitAt(Index(last)); }, [&] { return emitAt(space_.loop(at, last)); });
+}
+
+void LanePlan::emitGroups(const std::vector<Index>& groups, const Index& block, const Body& body) {
   if (!rows_ && !strips()) return emitColumns(groups, block, body);
   if (blocks()) return rowBlock(groups, block, body);
   if (strips()) {

@@ -66,6 +66,8 @@ class LanePlan {
   int64_t spread(size_t access) const;
   void chooseVector();
   void emitTask(V task, const Body& body);
+  void emitLastApart(std::vector<Index> groups, const Index& block, const Body& body);
+  void emitGroups(const std::vector<Index>& groups, const Index& block, const Body& body);
   void emitColumns(const std::vector<Index>& groups, const Index& block, const Body& body);
   void rowBlock(const std::vector<Index>& groups, const Index& block, const Body& body);
   void columnBlock(const std::vector<Index>& groups, V at, int width, int64_t count,

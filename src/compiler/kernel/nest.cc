@@ -8,9 +8,21 @@ namespace {
 struct Probe {
   std::vector<Access> accesses;
   std::vector<std::vector<int64_t>> strides;  // access x loop; empty where irregular
-  std::vector<bool> bare;                     // loop used other than in a linear access
+  std::vector<std::vector<int64_t>> bare;     // of what is used other than in a linear access
   std::vector<std::pair<size_t, int64_t>> splits;
+  std::vector<bool> bounded_last;  // loop whose last index alone takes an element out of bounds
 };
+
+// Whether all bounds are kept while the atom is not at its last value.
+bool boundsOnlyLast(const IndexSpace& space, std::span<const Bound> bounds, uint32_t atom) {
+  return !bounds.empty() && std::ranges::all_of(bounds, [&](const Bound& bound) {
+    int64_t factor = 0;
+    for (const Term& t : bound.index.terms)
+      if (t.atom == atom) factor = t.factor;
+    return factor > 0 && space.lowest(bound.index) >= 0 &&
+           space.highest(bound.index) - factor < bound.extent;
+  });
+}
 
 Indices indicesOf(const IndexSpace& space, std::span<const Loop> loops,
                   std::span<const Index> variables, size_t rank) {
@@ -36,11 +48,19 @@ Probe probe(const Lowering& lowering, std::span<const Loop> loops, size_t rank,
   Emitter emitter(scratch.builder, space, lowering.module, 1);
   scratch.bindInputs(emitter);
   Probe result;
+  std::vector<Bound> bounds;
   emitter.record = &result.accesses;
+  emitter.bounds = &bounds;
   evaluate(emitter, indicesOf(space, loops, variables, rank));
-  result.bare.assign(loops.size(), false);
+  result.bounded_last.assign(loops.size(), false);
   for (size_t a = 0; a < loop_of_atom.size(); ++a)
-    result.bare[loop_of_atom[a]] = space.usedBare(static_cast<uint32_t>(a));
+    result.bounded_last[loop_of_atom[a]] = boundsOnlyLast(space, bounds, static_cast<uint32_t>(a));
+  for (const Index& use : space.bareUses()) {
+    std::vector<int64_t> strides(loops.size(), 0);
+    for (Term t : use.terms)
+      if (t.atom < loop_of_atom.size()) strides[loop_of_atom[t.atom]] = t.factor;
+    result.bare.push_back(std::move(strides));
+  }
   for (const Access& access : result.accesses) {
     std::vector<int64_t> strides(loops.size(), 0);
     for (Term t : access.index.terms) {
@@ -74,12 +94,11 @@ bool splitLoop(std::vector<Loop>& loops, const Probe& found) {
 bool mergeable(const std::vector<Loop>& loops, const Probe& found, size_t outer, size_t inner,
                const std::vector<bool>& classes) {
   if (!classes.empty() && classes[loops[outer].dim] != classes[loops[inner].dim]) return false;
-  if (found.bare[outer] || found.bare[inner]) return false;
-  for (const auto& strides : found.strides) {
-    if (strides.empty()) continue;  // irregular ones show as bare uses
-    if (strides[outer] != strides[inner] * loops[inner].extent) return false;
-  }
-  return true;
+  auto merges = [&](const std::vector<int64_t>& strides) {
+    return strides.empty() || strides[outer] == strides[inner] * loops[inner].extent;
+  };
+  return std::ranges::all_of(found.strides, merges) &&  // irregular ones show as bare uses
+         std::ranges::all_of(found.bare, merges);
 }
 
 bool onlyMoves(ir::OpKind kind) {
@@ -324,6 +343,8 @@ LoopPlan planLoops(const Lowering& lowering, std::span<const int64_t> domain,
     else
       plan.groups.push_back({i});
   }
+  for (const auto& group : plan.groups)
+    plan.bounded_last.push_back(group.size() == 1 && found.bounded_last[group[0]]);
   for (const auto& strides : found.strides) {
     std::vector<int64_t> of_groups;
     if (!strides.empty())

@@ -104,6 +104,7 @@ struct LoopPlan {
   std::vector<Loop> loops;               // before merging, outermost first
   std::vector<std::vector<size_t>> groups;  // merged runs of loops, outermost first
   std::vector<std::vector<int64_t>> strides;  // of each access: for each group; empty if irregular
+  std::vector<bool> bounded_last;  // of each group: its last index alone leaves what is padded
   std::vector<Access> accesses;
   int64_t groupExtent(size_t group) const;
 };

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "compiler/eval/evaluation.h"
+#include "compiler/ir/clone.h"
 #include "compiler/passes/monoid.h"
 
 namespace tercel::passes {
@@ -37,9 +39,18 @@ bool hasFewTasks(const Shape& in, const Ints& reduced, bool read_again) {
   return kept <= (shared ? kFewSharedColumns : kFewColumns) && kept / innermost < kMinParts;
 }
 
+Shape keptShape(const Shape& in, const Ints& reduced) {
+  Shape kept{in.dtype, {}};
+  for (int64_t d = 0; d < in.rank(); ++d)
+    if (std::ranges::find(reduced, d) == reduced.end())
+      kept.dims.push_back(in.dims[static_cast<size_t>(d)]);
+  return kept;
+}
+
 struct Cut {
   size_t dimension = 0;
   int64_t parts = 0, size = 0;  // parts * size >= the dimension's extent
+  int64_t missing(const Shape& in) const { return parts * size - in.dims[dimension]; }
 };
 
 // The first reduced dimension that has enough elements, whose parts lie together, else the longest.
@@ -70,7 +81,7 @@ Cut cutOf(const Shape& in, const Ints& reduced) {
 // x with the dimension in parts, the last one filled up with `init`.
 Value inParts(Rewriter& rw, Value x, Value init, const Cut& cut) {
   Shape padded = rw.shape(x);
-  int64_t missing = cut.parts * cut.size - padded.dims[cut.dimension];
+  int64_t missing = cut.missing(padded);
   padded.dims[cut.dimension] += missing;
   if (missing > 0) {
     Ints none(padded.dims.size(), 0), high = none;
@@ -84,6 +95,108 @@ Value inParts(Rewriter& rw, Value x, Value init, const Cut& cut) {
   dims[cut.dimension] = cut.size;
   dims.insert(cut.dimension, cut.parts);
   return rw.reshape(x, dims);
+}
+
+// Whether neighbours along the dimensions `first` to `last` are so in all memory that v is made of.
+bool isFlat(const Rewriter& rw, Value v, int64_t first, int64_t last, int& budget) {
+  auto isInside = [&](int64_t d) { return d >= first && d <= last; };
+  const Op* op = rw.def(v);
+  if (!op) return true;
+  if (--budget < 0) return false;
+  if (isElementwise(op->kind))
+    return std::ranges::all_of(
+        op->operands, [&](Value from) { return isFlat(rw, from, first, last, budget); });
+  switch (op->kind) {
+    case OpKind::broadcast_in_dim_:
+      return std::ranges::none_of(op->ints(AttrKey::broadcast_dimensions), isInside) ||
+             rw.shape(op->operand(0)).elements() == 1;
+    case OpKind::reshape_:
+      return isFlat(rw, op->operand(0), 0, rw.shape(op->operand(0)).rank() - 1, budget);
+    case OpKind::constant_: case OpKind::dot_general_: case OpKind::convolution_:
+    case OpKind::reduce_: case OpKind::while_: case OpKind::custom_call_:
+      return true;
+    default: return false;
+  }
+}
+
+// Of neighbouring reduced dimensions one is made, where that moves nothing: of thin ones a vector
+// would hold little.
+void joinReduced(Rewriter& rw, Values& inputs, Ints& reduced) {
+  constexpr int kOpsLookedAt = 32;
+  for (size_t i = reduced.size(); i-- > 1;) {
+    const int64_t first = reduced[i - 1];
+    int budget = kOpsLookedAt;
+    if (reduced[i] != first + 1 || !std::ranges::all_of(inputs, [&](Value v) {
+          return isFlat(rw, v, first, first + 1, budget);
+        }))
+      continue;
+    Dims dims = rw.shape(inputs[0]).dims;
+    dims[static_cast<size_t>(first)] *= dims[static_cast<size_t>(first) + 1];
+    dims.erase(static_cast<size_t>(first) + 1);
+    for (Value& v : inputs) v = rw.reshape(v, dims);
+    reduced.erase(reduced.begin() + static_cast<int64_t>(i));
+    for (size_t later = i; later < reduced.size(); ++later) --reduced[later];
+  }
+}
+
+// Whether the results are elements of the operands, whatever their order: argmax.
+bool onlyChooses(const Module& m, RegionId body) {
+  return std::ranges::all_of(m.region(body).ops, [&](OpId id) {
+    switch (m.op(id).kind) {
+      case OpKind::compare_: case OpKind::select_: case OpKind::and_: case OpKind::or_:
+      case OpKind::not_: case OpKind::maximum_: case OpKind::minimum_:
+        return true;
+      default: return false;
+    }
+  });
+}
+
+// Whether parts of what is reduced may each begin with the inits.
+bool isDivisible(const Rewriter& rw, const Op& o) {
+  const Module& m = rw.module();
+  const size_t lanes = o.results.size();
+  if (lanes == 1) {
+    auto kind = reducerKind(m, o.regions[0]);
+    return kind && !isComplex(rw.shape(o.operand(0)).dtype) && isRepeatable(rw, *kind, o.operand(1));
+  }
+  if (!onlyChooses(m, o.regions[0]) || usesOuterValues(m, o)) return false;
+  std::vector<Literal> init;
+  for (size_t k = 0; k < lanes; ++k) {
+    const Op* constant = rw.def(o.operand(lanes + k), OpKind::constant_);
+    if (!constant) return false;
+    init.push_back(constant->literal());
+  }
+  std::vector<Literal> twice = init;
+  twice.insert(twice.end(), init.begin(), init.end());
+  auto result = eval::Evaluation(m, {}).runRegion(o.regions[0], twice);
+  return result.ok() && *result == init;
+}
+
+Value widened(Rewriter& rw, Value v) {
+  const DType dtype = rw.shape(v).dtype;
+  const bool narrow = dtype == DType::f16 || dtype == DType::bf16;
+  return narrow ? rw.convert(v, DType::f32) : v;
+}
+
+// `inputs` reduced as `old` reduces its own.
+Values reduceAgain(Rewriter& rw, const Op& old, Values inputs, const Values& inits,
+                   const Ints& dimensions) {
+  if (inputs.size() == 1) {
+    const OpKind kind = *reducerKind(rw.module(), old.regions[0]);
+    return {reduceBy(rw, kind, inputs[0], inits[0], dimensions)};
+  }
+  std::vector<Type> types;
+  for (Value v : inputs) types.push_back(Type{keptShape(rw.shape(v), dimensions)});
+  for (Value v : inits) inputs.push_back(v);
+  Module& m = rw.module();
+  OpId id = m.addOp(OpKind::reduce_, std::move(inputs), types);
+  m.op(id).attrs = {{AttrKey::dimensions, dimensions}};
+  const RegionId body = RegionCopier(m, m).copy(old.regions[0]);
+  m.op(id).regions.push_back(body);
+  Values results = m.op(id).results;
+  rw.place(id);
+  for (Value& v : results) v = rw.now(v);
+  return results;
 }
 
 }  // namespace
@@ -111,10 +224,7 @@ RegionId reducerOf(Rewriter& rw, OpKind kind, DType dtype) {
 }
 
 Value reduceBy(Rewriter& rw, OpKind kind, Value v, Value init, Ints dimensions) {
-  Shape result{rw.shape(v).dtype, {}};
-  for (int64_t d = 0; d < rw.shape(v).rank(); ++d)
-    if (std::ranges::find(dimensions, d) == dimensions.end())
-      result.dims.push_back(rw.shape(v).dims[static_cast<size_t>(d)]);
+  Shape result = keptShape(rw.shape(v), dimensions);
   Type type{result, false};
   Module& m = rw.module();
   OpId id = m.addOp(OpKind::reduce_, {v, init}, {&type, 1});
@@ -126,29 +236,34 @@ Value reduceBy(Rewriter& rw, OpKind kind, Value v, Value init, Ints dimensions) 
 
 bool splitReduce(Rewriter& rw, OpId id) {
   const Op o = rw.op(id);
-  const Ints reduced = o.ints(AttrKey::dimensions);
-  if (o.operands.size() != 2 || reduced.empty()) return false;
-  const Shape in = rw.shape(o.operand(0));
-  bool read_again = rw.otherUses(o.operand(0)) > 0;
-  if (in.elements() < kLarge || isComplex(in.dtype) || !hasFewTasks(in, reduced, read_again))
+  const size_t lanes = o.results.size();
+  Ints reduced = o.ints(AttrKey::dimensions);
+  if (reduced.empty() || rw.shape(o.operand(0)).elements() < kLarge) return false;
+  const bool read_again = rw.otherUses(o.operand(0)) > 0;
+  if (!hasFewTasks(rw.shape(o.operand(0)), reduced, read_again) || !isDivisible(rw, o))
     return false;
-  auto kind = reducerKind(rw.module(), o.regions[0]);
-  if (!kind || !isRepeatable(rw, *kind, o.operand(1))) return false;
-  Cut cut = cutOf(in, reduced);
-  if (cut.parts < kMinParts || (cut.size == 1 && reduced.size() == 1)) return false;
+  Values inputs, inits;
   // Partial results are not rounded to 16 bits.
-  bool narrow = in.dtype == DType::f16 || in.dtype == DType::bf16;
-  DType wide = narrow ? DType::f32 : in.dtype;
-  Value init = rw.convert(o.operand(1), wide), x = rw.convert(o.operand(0), wide);
+  for (size_t k = 0; k < 2 * lanes; ++k)
+    (k < lanes ? inputs : inits).push_back(lanes > 1 ? o.operand(k) : widened(rw, o.operand(k)));
+  Cut cut = cutOf(rw.shape(inputs[0]), reduced);
+  if (cut.missing(rw.shape(inputs[0])) > 0) {
+    joinReduced(rw, inputs, reduced);
+    cut = cutOf(rw.shape(inputs[0]), reduced);
+  }
+  if (cut.parts < kMinParts || (cut.size == 1 && reduced.size() == 1)) return false;
   const auto at = static_cast<int64_t>(cut.dimension);
   const bool reshaped = cut.size > 1;  // else its elements are the parts
   Ints within;
   for (int64_t d : reduced)
     if (reshaped || d != at) within.push_back(d + (reshaped && d >= at ? 1 : 0));
-  if (reshaped) x = inParts(rw, x, init, cut);
-  Value partial = reduceBy(rw, *kind, x, init, within);
+  if (reshaped)
+    for (size_t k = 0; k < lanes; ++k) inputs[k] = inParts(rw, inputs[k], inits[k], cut);
   int64_t parts_at = at - std::ranges::count_if(reduced, [&](int64_t d) { return d < at; });
-  rw.replace(o.result(), rw.convert(reduceBy(rw, *kind, partial, init, {parts_at}), in.dtype));
+  Values partial = reduceAgain(rw, o, std::move(inputs), inits, within);
+  Values whole = reduceAgain(rw, o, std::move(partial), inits, {parts_at});
+  for (size_t k = 0; k < lanes; ++k)
+    rw.replace(o.results[k], rw.convert(whole[k], rw.shape(o.results[k]).dtype));
   return true;
 }
 
