@@ -140,3 +140,28 @@ def test_pixels_of_small_images_change_places(agree, rng, dtype, width):
                 jnp.pad(x, ((0, 0), (2, 1), (0, 0))), x[:, :, ::-1])
 
     agree(run, rng.integers(0, 256, (12, width, 3)).astype(dtype))
+
+
+# Rows cut by what is beside them, too: of few elements, of some vectors, and of several dimensions.
+PADDED = [((17, 10, 10, 6), [(2, 2)] * 4), ((3, 12, 22, 41), [(2, 1)] * 4),
+          ((2, 9, 11, 8, 5), [(1, 1)] * 5), ((4, 14, 14, 24), [(0, 0), (1, 2), (3, 1), (0, 0)]),
+          ((5, 6, 14, 14), [(0, 0), (0, 0), (1, 1), (2, 2)]), ((900, 5), [(2, 2), (2, 2)]),
+          ((1, 70, 53), [(4, 0), (0, 3), (0, 1)]), ((40, 1, 30), [(1, 1), (2, 2), (0, 5)])]
+
+
+@pytest.mark.parametrize("shape, edges", PADDED)
+@pytest.mark.parametrize("dtype", ["bool", "int8", "float16", "float32", "complex64"])
+def test_padding_on_all_sides(agree, rng, shape, edges, dtype):
+    x = rng.integers(0, 9, shape).astype(dtype)
+    agree(lambda v: (jnp.pad(v, edges, constant_values=1), jnp.pad(v, edges)[:, 1:]), x)
+    if dtype != "bool":
+        agree(lambda v: jnp.pad(v * 2, edges) + jnp.pad(v, [(b, a) for a, b in edges]), x)
+
+
+@pytest.mark.parametrize("axis", [1, 2])
+@pytest.mark.parametrize("sizes", [(3, 2), (5, 20), (37, 21, 1), (16, 48)])
+def test_concatenated_rows(agree, rng, axis, sizes):
+    shapes = [tuple(n if d == axis else (30, 7, 9)[d] for d in range(3)) for n in sizes]
+    parts = [rng.integers(0, 9, s).astype(np.float32) for s in shapes]
+    agree(lambda *v: jnp.concatenate(v, axis), *parts)
+    agree(lambda *v: jnp.concatenate([v[0], *(w * 2 + 1 for w in v[1:])], axis), *parts)

@@ -3,12 +3,7 @@
 #include <algorithm>
 
 namespace tercel::kernel {
-namespace {
 
-constexpr int64_t kSmall = 256;      // elements: one piece is soon done with them
-constexpr size_t kOpsOfPieces = 24;  // ops that all pieces together may have
-
-// Ops that become code: the others are constants, or addresses.
 size_t opsOf(const Lowering& lowering) {
   return static_cast<size_t>(std::ranges::count_if(lowering.cluster.ops, [&](ir::OpId id) {
     switch (lowering.module.op(id).kind) {
@@ -20,7 +15,6 @@ size_t opsOf(const Lowering& lowering) {
   }));
 }
 
-// Where a bound of `evaluate` that is open in the piece cuts one of its dimensions, and the end.
 std::vector<int64_t> findCuts(const Lowering& lowering, const Piece& piece, size_t dimension,
                               const Evaluate& evaluate) {
   KernelLowering scratch(lowering.module, lowering.cluster, lowering.machine);
@@ -53,13 +47,11 @@ std::vector<int64_t> findCuts(const Lowering& lowering, const Piece& piece, size
   return cuts;
 }
 
-}  // namespace
-
 std::vector<Piece> cutDomain(const Lowering& lowering, const Dims& domain,
                              const Evaluate& evaluate) {
   std::vector<Piece> pieces{{Indices(domain.size()), domain}};
   size_t most = kOpsOfPieces / std::max<size_t>(1, opsOf(lowering));
-  if (most < 2 || elementCount(domain) < kSmall) return pieces;
+  if (most < 2 || elementCount(domain) < kSmallDomain) return pieces;
   for (size_t d = domain.size(); d-- > 0;) {  // the innermost dimension gains most
     std::vector<Piece> finer;
     for (const Piece& piece : pieces) {

@@ -94,8 +94,8 @@ class IndexSpace {
     int64_t divisor;
   };
   const std::vector<Split>& wantedSplits() const { return splits_; }
-  // A use of the bare value of an index (iota, bounds, a quotient that is emitted): loops may be merged
-  // where that is a multiple of the merged one's.
+  // A use of the bare value of an index (iota, bounds, a quotient that is emitted): loops may be
+  // merged where that is a multiple of the merged one's.
   void noteBareUse(const Index& a);
   std::span<const Index> bareUses() const { return bare_; }  // the terms that are loops
   bool usedBare(uint32_t atom) const;

@@ -214,6 +214,12 @@ bool KernelLowering::isSingle(ir::Value v) const {
           std::ranges::all_of(op->operands, [&](ir::Value from) { return isSingle(from); }));
 }
 
+bool KernelLowering::mayStoreAgain() const {
+  auto takesNone = [](int32_t input) { return input < 0; };
+  return std::ranges::all_of(cluster.alias, takesNone) &&
+         std::ranges::all_of(cluster.may_alias, takesNone);
+}
+
 Scalar KernelLowering::inMemory(ir::Value v) const {
   return storedScalar(movedAs(module.shape(v).dtype));
 }
@@ -309,7 +315,8 @@ size_t widestElement(const ir::Module& module, const Cluster& cluster) {
     DType dtype = module.shape(v).dtype;
     size_t bytes = byteSize(computedScalar(dtype));
     // An integer index costs two vectors where it is used; it does not narrow the others.
-    widest = std::max(widest, isFloat(dtype) || isComplex(dtype) ? bytes : std::min(bytes, kIndexed));
+    const bool is_number = isFloat(dtype) || isComplex(dtype);
+    widest = std::max(widest, is_number ? bytes : std::min(bytes, kIndexed));
   };
   for (ir::OpId id : cluster.ops)
     if (computesWithIndices(module, module.op(id))) widest = kIndexed;

@@ -16,6 +16,8 @@ class Lowering {
 
   // Whether elements are only moved, and emitters evaluate their bits.
   virtual bool movesBits() const { return false; }
+  // Whether what is stored may be made once more: it takes no input's memory.
+  virtual bool mayStoreAgain() const { return false; }
   // What its memory holds for elements of a type.
   DType movedAs(DType dtype) const { return movesBits() ? bitsOf(dtype) : dtype; }
 
@@ -49,6 +51,7 @@ class KernelLowering : public KernelHolder, public Lowering {
   }
   std::vector<BufferId> input_buffers;
   bool movesBits() const override { return moves_bits_; }
+  bool mayStoreAgain() const override;
   void bindInputs(Emitter& emitter) const override;
   void forTasks(int64_t count, const std::function<void(V)>& body) override;
 

@@ -157,7 +157,8 @@ bool isDivisible(const Rewriter& rw, const Op& o) {
   const size_t lanes = o.results.size();
   if (lanes == 1) {
     auto kind = reducerKind(m, o.regions[0]);
-    return kind && !isComplex(rw.shape(o.operand(0)).dtype) && isRepeatable(rw, *kind, o.operand(1));
+    const bool is_complex = isComplex(rw.shape(o.operand(0)).dtype);
+    return kind && !is_complex && isRepeatable(rw, *kind, o.operand(1));
   }
   if (!onlyChooses(m, o.regions[0]) || usesOuterValues(m, o)) return false;
   std::vector<Literal> init;

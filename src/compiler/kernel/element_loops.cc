@@ -1,0 +1,275 @@
+#include "compiler/kernel/element_loops.h"
+
+#include <algorithm>
+#include <numeric>
+
+namespace tercel::kernel {
+namespace {
+
+// The vectorised loop is that of the last of `groups`; each of its indices stands for `elements`, and
+// it advances by `step`.
+TaskShape chooseTasks(const LoopPlan& plan, size_t groups, int64_t elements, int64_t step) {
+  TaskShape shape;
+  if (groups == 0) return shape;
+  int64_t inner = plan.groupExtent(groups - 1);
+  int64_t work = inner * elements;
+  for (size_t g = 0; g + 1 < groups; ++g) work *= plan.groupExtent(g);
+  size_t taken = 0;
+  // Take outer loops until a task is small enough to share the work out well.
+  while (taken + 1 < groups && work > kTaskElements) {
+    int64_t extent = plan.groupExtent(taken++);
+    shape.outer.push_back(extent);
+    work /= extent;
+  }
+  shape.inner_groups = groups - taken;
+  shape.block = inner;
+  if (shape.inner_groups == 1 && inner * elements > 2 * kTaskElements) {
+    shape.block = std::max(step, (kTaskElements / elements + step - 1) / step * step);
+    shape.blocks = (inner + shape.block - 1) / shape.block;
+  }
+  return shape;
+}
+
+}  // namespace
+
+ElementLoops::ElementLoops(Lowering& low, Piece piece, bool is_whole, const Evaluate& evaluate)
+    : low_(low), piece_(std::move(piece)), is_whole_(is_whole), b_(low.builder), space_(b_) {
+  evaluate_ = [this, &evaluate](Emitter& e, const Indices& at) {
+    Indices domain;
+    for (size_t d = 0; d < at.size(); ++d)
+      domain.push_back(e.space().add(at[d], piece_.start[d]));
+    evaluate(e, domain);
+  };
+  plan_ = planLoops(low_, piece_.extents, evaluate_);
+  loops_ = plan_.groups.size();
+  if (loops_ > 0) chooseVectors();
+  tasks_ = chooseTasks(plan_, loops_, short_.length * workOfElement(), step_);
+}
+
+void ElementLoops::emitTask(V task) {
+  std::vector<Index> groups;
+  Index t = space_.loop(task, tasks_.count());
+  Index block = space_.remainder(t, tasks_.blocks);
+  Dims outer(tasks_.outer.begin(), tasks_.outer.end());
+  for (const Index& i : space_.delinear(space_.quotient(t, tasks_.blocks), outer))
+    groups.push_back(asLoop(i, outer[groups.size()]));
+  if (tasks_.inner_groups == 0) return emitBody(groups, {});
+  emitInner(groups, block);
+}
+
+// All of the piece, within a task.
+void ElementLoops::emitAll() {
+  tasks_ = {.inner_groups = loops_, .block = loops_ > 0 ? plan_.groupExtent(loops_ - 1) : 0};
+  if (loops_ == 0) return emitBody({}, {});
+  emitInner({}, Index(0));
+}
+
+// Whether vectors of any type are loaded, stored or repeated as they are.
+bool ElementLoops::movesLines() const {
+  return low_.movesBits() && std::ranges::all_of(plan_.strides, [](const auto& strides) {
+    return !strides.empty() && strides.back() >= 0 && strides.back() <= 1;
+  });
+}
+
+// In elements of plain work: more where each is a sum.
+int64_t ElementLoops::workOfElement() const {
+  constexpr double kStepsOfElement = 4;
+  double work = 1;
+  for (ir::OpId id : low_.cluster.ops)
+    work = std::max(work, stepsPerElement(low_.module, low_.module.op(id)) / kStepsOfElement);
+  return static_cast<int64_t>(std::min<double>(work, kTaskElements));
+}
+
+// Of what the vectors hold: not of the starts of slices.
+int ElementLoops::widest() const {
+  int64_t bytes = 1;
+  for (size_t a = 0; a < plan_.accesses.size(); ++a) {
+    const auto& strides = plan_.strides[a];
+    const bool is_start = !strides.empty() && strides.back() == 0;
+    if (!is_start) bytes = std::max(bytes, plan_.accesses[a].element_bytes);
+  }
+  return static_cast<int>(bytes);
+}
+
+void ElementLoops::chooseVectors() {
+  constexpr int kFewestLanes = 8;
+  const int most = movesLines() ? low_.machine.vector_bytes / widest()
+                                : vectorLanes(low_.module, low_.cluster, low_.machine);
+  for (lanes_ = most; lanes_ >= kFewestLanes; lanes_ /= 2) {
+    if (!chooseShortRows()) continue;
+    loops_ -= short_.extents.size();
+    step_ = short_.rows;
+    lane_ = space_.loop(b_.index(0), lanes_, true);
+    return;
+  }
+  lanes_ = most;
+  const int64_t extent = plan_.groupExtent(loops_ - 1);
+  while (lanes_ > 1 && lanes_ / 2 >= extent) lanes_ /= 2;
+  if (lanes_ > extent && overlapsLast()) lanes_ /= 2;
+  step_ = lanes_;
+}
+
+// Machines without masks rather store some elements twice: a row's last vector ends with the row.
+bool ElementLoops::overlapsLast() const {
+  constexpr int kWithMasks = 64;
+  return low_.machine.vector_bytes < kWithMasks && low_.cluster.nest == Nest::loop &&
+         short_.length == 1 && low_.mayStoreAgain();
+}
+
+bool ElementLoops::knowsPlaces() const {
+  const ir::Module& m = low_.module;
+  return std::ranges::any_of(low_.cluster.ops, [&](ir::OpId id) {
+    return m.op(id).kind == ir::OpKind::gather_ && isKnownStart(m, m.op(id).operand(1));
+  });
+}
+
+// A row is one loop, or several within each other.
+bool ElementLoops::chooseShortRows() {
+  if (low_.cluster.nest != Nest::loop) return false;
+  ShortRows rows;
+  for (size_t row = loops_; row-- > 1;) {
+    rows.length *= plan_.groupExtent(row);
+    rows.extents.insert(size_t{0}, plan_.groupExtent(row));
+    if (rows.length > longestRow()) return false;
+    if (!suits(rows, row - 1)) continue;
+    short_ = rows;
+    return true;
+  }
+  return false;
+}
+
+// Those that compute something else within so many neighbours of the domain.
+int64_t ElementLoops::opsWithin(int64_t neighbours) const {
+  const int64_t apart = elementCount(piece_.extents) / neighbours;
+  return std::ranges::count_if(low_.cluster.ops, [&](ir::OpId id) {
+    const ir::Op& op = low_.module.op(id);
+    const bool is_read = op.kind == ir::OpKind::constant_ || op.kind == ir::OpKind::reshape_ ||
+                         op.kind == ir::OpKind::broadcast_in_dim_;
+    return !is_read && low_.module.shape(op.result()).elements() > apart;
+  });
+}
+
+bool ElementLoops::suits(ShortRows& rows, size_t outer) const {
+  constexpr int64_t kMostOps = 40;  // written out: so many ops, in all vectors
+  rows.vectors = rows.length / std::gcd(rows.length, int64_t{lanes_});
+  rows.rows = rows.vectors * lanes_ / rows.length;
+  const int64_t turn = plan_.groupExtent(outer) * rows.length;
+  if (plan_.groupExtent(outer) < rows.rows || rows.vectors * opsWithin(turn) > kMostOps)
+    return false;
+  for (size_t a = 0; a < plan_.accesses.size(); ++a)
+    if (plan_.accesses[a].is_store ? !isInOrder(plan_.strides[a], outer)
+                                   : isScattered(a, outer, rows.length))
+      return false;
+  return true;
+}
+
+// Whether rows that are read lie anywhere, or far apart and are of elements that no machine
+// gathers: they are better moved one by one.
+bool ElementLoops::isScattered(size_t access, size_t outer, int64_t length) const {
+  constexpr int64_t kGathered = 4, kNearest = 8, kShortest = 4;
+  if (length >= kShortest && findsPlace(access)) return true;
+  if (plan_.accesses[access].element_bytes >= kGathered) return false;
+  const auto& strides = plan_.strides[access];
+  if (strides.empty()) return !knowsPlaces();
+  return std::abs(strides[outer]) > kNearest * length;
+}
+
+// Whether a gather reads where the row lies.
+bool ElementLoops::findsPlace(size_t access) const {
+  const ir::Module& m = low_.module;
+  const bool reads = std::ranges::any_of(low_.cluster.ops, [&](ir::OpId id) {
+    return m.op(id).kind == ir::OpKind::gather_ && !isKnownStart(m, m.op(id).operand(1));
+  });
+  return reads && std::ranges::any_of(plan_.accesses[access].index.terms, [&](const Term& t) {
+    return t.atom >= plan_.loops.size();
+  });
+}
+
+// Whether elements follow each other from one turn of the loop `outer` to the next.
+bool ElementLoops::isInOrder(const std::vector<int64_t>& strides, size_t outer) const {
+  int64_t size = 1;
+  for (size_t g = strides.size(); g-- > outer; size *= plan_.groupExtent(g))
+    if (strides[g] != size) return false;
+  return !strides.empty();
+}
+
+// One value for a task's index, so that what follows sees a plain variable.
+Index ElementLoops::asLoop(const Index& i, int64_t extent) {
+  return i.isConstant() ? i : space_.loop(space_.emitScalar(i), extent);
+}
+
+void ElementLoops::emitInner(std::vector<Index> groups, const Index& block) {
+  if (groups.size() + 1 < loops_) {
+    int64_t extent = plan_.groupExtent(groups.size());
+    b_.forLoop(b_.index(0), b_.index(extent), 1, [&](V i) {
+      std::vector<Index> inner = groups;
+      inner.push_back(space_.loop(i, extent));
+      emitInner(inner, block);
+    });
+    return;
+  }
+  emitVectorLoop(groups, block);
+}
+
+void ElementLoops::emitVectorLoop(const std::vector<Index>& groups, const Index& block) {
+  int64_t extent = plan_.groupExtent(loops_ - 1);
+  if (tasks_.blocks == 1) {
+    int64_t whole = extent / step_ * step_;
+    emitVectors(groups, b_.index(0), b_.index(whole), extent);
+    if (whole == extent) return;
+    if (whole > 0 && overlapsLast())
+      return emitVectors(groups, b_.index(extent - step_), b_.index(extent), extent);
+    return emitTail(groups, b_.index(whole), b_.index(extent - whole), extent);
+  }
+  V lo = b_.imul(space_.emitScalar(block), b_.index(tasks_.block));
+  V hi = b_.binary(Opcode::smin, b_.iadd(lo, b_.index(tasks_.block)), b_.index(extent));
+  if (extent % step_ == 0) return emitVectors(groups, lo, hi, extent);
+  V size = b_.isub(hi, lo);
+  V whole = b_.iadd(lo, b_.binary(Opcode::and_, size, b_.index(-step_)));
+  emitVectors(groups, lo, whole, extent);
+  V rest = b_.isub(hi, whole);
+  b_.ifThen(b_.compare(Opcode::icmp, Predicate::ne, rest, b_.index(0)),
+            [&] { emitTail(groups, whole, rest, extent); });
+}
+
+void ElementLoops::emitVectors(const std::vector<Index>& groups, V lo, V hi, int64_t extent) {
+  b_.forLoop(lo, hi, step_, [&](V i) {
+    for (int64_t v = 0; v < short_.vectors; ++v)
+      emitBody(vectorAt(groups, i, std::max<int64_t>(extent - short_.rows + 1, 2), lanes_ > 1, v),
+               {});
+  });
+}
+
+void ElementLoops::emitTail(const std::vector<Index>& groups, V at, V count, int64_t extent) {
+  V elements = b_.imul(count, b_.index(short_.length));
+  for (int64_t v = 0; v < short_.vectors; ++v)
+    emitBody(vectorAt(groups, at, extent, true, v),
+             firstLanes(b_, lanes_, b_.isub(elements, b_.index(v * lanes_))));
+}
+
+// The groups' indices of the vector that is `v` vectors beyond i, which is below `extent`.
+std::vector<Index> ElementLoops::vectorAt(std::vector<Index> groups, V i, int64_t extent,
+                                          bool vector, int64_t v) {
+  if (short_.length == 1) {
+    groups.push_back(space_.loop(i, extent, vector));
+    return groups;
+  }
+  Index lane = space_.add(lane_, Index(v * lanes_));
+  Index row = space_.loop(i, extent);
+  groups.push_back(space_.add(row, space_.quotient(lane, short_.length)));
+  const Index in_row = space_.remainder(lane, short_.length);
+  for (const Index& i : space_.delinear(in_row, short_.extents)) groups.push_back(i);
+  return groups;
+}
+
+void ElementLoops::emitBody(const std::vector<Index>& groups, Guard guard) {
+  Emitter e(b_, space_, low_.module, lanes_);
+  low_.bindInputs(e);
+  e.streaming = is_whole_ && low_.cluster.nest == Nest::loop && loops_ > 0 &&
+                streamsOutputs(low_, lanes_, plan_.groupExtent(loops_ - 1) * short_.length);
+  e.guarded(guard, [&] {
+    evaluate_(e, domainIndices(space_, plan_, piece_.extents.size(), groups));
+  });
+}
+
+}  // namespace tercel::kernel

@@ -1,0 +1,80 @@
+// Loops over a piece of a domain, the innermost one vectorised, shared out as tasks.
+#pragma once
+#include <algorithm>
+
+#include "compiler/kernel/domain_pieces.h"
+#include "compiler/kernel/nest.h"
+
+namespace tercel::kernel {
+
+inline constexpr int64_t kTaskElements = 4096;  // of the innermost loop, for one task
+
+// The outer loops as one range of tasks, and the vectorised one cut in blocks.
+struct TaskShape {
+  std::vector<int64_t> outer;  // extents of the groups that tasks enumerate
+  size_t inner_groups = 0;     // groups left to loop over inside a task
+  int64_t blocks = 1;          // of the vectorised group
+  int64_t block = 0;           // how far each goes along it
+  int64_t count() const { return elementCount(outer) * blocks; }
+};
+
+// Rows too short for a vector, whose vectors go on into the next rows: `vectors` of them end where a
+// row does, `rows` further.
+struct ShortRows {
+  int64_t length = 1, vectors = 1, rows = 1;
+  Dims extents;  // of the loops along a row
+};
+
+// The loops over one piece of the domain.
+class ElementLoops {
+ public:
+  ElementLoops(Lowering& low, Piece piece, bool is_whole, const Evaluate& evaluate);
+  ElementLoops(const ElementLoops&) = delete;
+  int64_t tasks() const { return tasks_.count(); }
+  bool goesOverRows() const { return short_.length > 1; }
+  bool loads() const {
+    return !std::ranges::all_of(plan_.accesses, [](const Access& a) { return a.is_store; });
+  }
+  void emitTask(V task);
+  void emitAll();
+
+ private:
+  bool movesLines() const;
+  int64_t workOfElement() const;
+  int widest() const;
+  void chooseVectors();
+  bool overlapsLast() const;
+  bool knowsPlaces() const;
+  // Where constants say which lane goes where, whole vectors are written out, too.
+  int64_t longestRow() const { return knowsPlaces() ? 4 * lanes_ : lanes_ / 2; }
+  bool chooseShortRows();
+  int64_t opsWithin(int64_t neighbours) const;
+  bool suits(ShortRows& rows, size_t outer) const;
+  bool isScattered(size_t access, size_t outer, int64_t length) const;
+  bool findsPlace(size_t access) const;
+  bool isInOrder(const std::vector<int64_t>& strides, size_t outer) const;
+  Index asLoop(const Index& i, int64_t extent);
+  void emitInner(std::vector<Index> groups, const Index& block);
+  void emitVectorLoop(const std::vector<Index>& groups, const Index& block);
+  void emitVectors(const std::vector<Index>& groups, V lo, V hi, int64_t extent);
+  void emitTail(const std::vector<Index>& groups, V at, V count, int64_t extent);
+  std::vector<Index> vectorAt(std::vector<Index> groups, V i, int64_t extent, bool vector,
+                              int64_t v);
+  void emitBody(const std::vector<Index>& groups, Guard guard);
+
+  Lowering& low_;
+  Piece piece_;
+  bool is_whole_;
+  Evaluate evaluate_;
+  Builder& b_;
+  IndexSpace space_;
+  LoopPlan plan_;
+  TaskShape tasks_;
+  size_t loops_ = 0;  // groups that have a loop; the last one's is vectorised
+  int lanes_ = 1;
+  int64_t step_ = 1;  // of the vectorised loop
+  ShortRows short_;   // of length 1 where vectors lie within a row
+  Index lane_;        // of short rows
+};
+
+}  // namespace tercel::kernel
