@@ -55,6 +55,19 @@ def test_columns_of_large_arrays(agree, rng, shape, axis):
     agree(lambda v, w: ((v * w).sum(axis), (v * w).max(axis)), x, y)
 
 
+@pytest.mark.parametrize("length", [2, 3, 4, 5, 6, 7, 8, 9])
+@pytest.mark.parametrize("rows", [(3,), (33,), (70, 13), (5, 3, 41), (2000,)])
+def test_scans_of_short_rows(agree, rng, x64, length, rows):
+    """Of which a vector holds several."""
+    axis = len(rows)
+    for dtype in ("uint8", "float16", "int32", "float32", "float64"):
+        x = rng.integers(-4, 5, (*rows, length)).astype(dtype)
+        agree(lambda v: jax.lax.cumsum(v, axis), x)
+        agree(lambda v: jax.lax.cummax(v, axis, reverse=True), x)
+        agree(lambda v: jax.lax.cumprod(v + v[:1, ..., :], axis) - v[..., :1], x)
+        agree(lambda v, w: jax.lax.cumsum(v * w, axis, reverse=True), x, x[(0,) * axis])
+
+
 # Parts of all elements, the last one not full; of thin dimensions, which are joined.
 THIN = [(81619, 2), (20011, 7, 3), (67, 1009, 2), (3, 50021), (150011,), (20149, 43, 3)]
 

@@ -109,11 +109,9 @@ void ElementLoops::chooseVectors() {
   step_ = lanes_;
 }
 
-// Machines without masks rather store some elements twice: a row's last vector ends with the row.
+// Whether a row's last vector ends with the row.
 bool ElementLoops::overlapsLast() const {
-  constexpr int kWithMasks = 64;
-  return low_.machine.vector_bytes < kWithMasks && low_.cluster.nest == Nest::loop &&
-         short_.length == 1 && low_.mayStoreAgain();
+  return low_.cluster.nest == Nest::loop && short_.length == 1 && storesOver(low_);
 }
 
 bool ElementLoops::knowsPlaces() const {

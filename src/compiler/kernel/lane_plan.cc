@@ -63,9 +63,36 @@ bool LanePlan::blockRowsUpTo(int64_t longest) {
   for (size_t g = loops_.groups.size(); g-- > 0;) {
     if (isWalked(g) || loops_.groupExtent(g) < 2 * lanes_) continue;
     row_group_ = g;
+    block_rows_ = lanes_;
     return true;
   }
   return false;
+}
+
+int64_t LanePlan::packRows() {
+  constexpr int kFewestBytes = 4;  // of a lane: narrow ones change places slowly in long vectors
+  constexpr int64_t kVectorsOfBlock = 32;
+  if (empty() || !rows_ || vector_ == 0 || walkedGroups().size() != 1) return 0;
+  const size_t row = vector_ - 1;
+  const int lanes = std::min(low_.machine.vector_bytes / kFewestBytes,
+                             vectorLanes(low_.module, low_.cluster, low_.machine));
+  const int64_t packed = lanes / vectorExtent();
+  const bool needs_mask = lanes % vectorExtent() != 0 && storesOver(low_);
+  if (packed < (needs_mask ? 1 : 2) || loops_.groupExtent(row) < 2 * packed) return 0;
+  for (size_t a = 0; a < loops_.accesses.size(); ++a)
+    if (!isInOrder(a, row)) return 0;
+  lanes_ = lanes;
+  row_group_ = row;
+  block_rows_ = kVectorsOfBlock * packed;
+  return packed;
+}
+
+// Whether rows follow each other, or one element is read for all.
+bool LanePlan::isInOrder(size_t access, size_t row) const {
+  const auto& strides = loops_.strides[access];
+  if (strides.empty()) return false;
+  if (strides[vector_] == 0 && strides[row] == 0) return !loops_.accesses[access].is_store;
+  return strides[vector_] == 1 && strides[row] == vectorExtent();
 }
 
 int64_t LanePlan::rowSize() const {
@@ -110,7 +137,7 @@ void LanePlan::forTasks(int64_t width, const Body& body) {
     width_ = static_cast<int>(std::min(vectors, width));
     blocks_ = (vectors + width_ - 1) / width_;
   }
-  if (blocks()) blocks_ = (loops_.groupExtent(row_group_) + lanes_ - 1) / lanes_;
+  if (blocks()) blocks_ = (loops_.groupExtent(row_group_) + block_rows_ - 1) / block_rows_;
   tasks_ = elementCount(task_extents_) * stripCount();
   low_.forTasks(tasks_, [&](V task) { emitTask(task, body); });
 }
@@ -186,11 +213,11 @@ void LanePlan::emitColumns(const std::vector<Index>& groups, const Index& block,
 // Of the last block some rows may be missing.
 void LanePlan::rowBlock(const std::vector<Index>& groups, const Index& block, const Body& body) {
   int64_t extent = loops_.groupExtent(row_group_);
-  V first = space_.emitScalar(space_.scale(block, lanes_)), count = b_.index(lanes_);
-  Guard guard;
-  if (extent % lanes_ != 0) {
+  V first = space_.emitScalar(space_.scale(block, block_rows_)), count = b_.index(block_rows_);
+  Guard guard;  // of as many rows as there are lanes
+  if (extent % block_rows_ != 0) {
     count = b_.binary(Opcode::smin, count, b_.isub(b_.index(extent), first));
-    guard = firstLanes(b_, lanes_, count);
+    if (block_rows_ == lanes_) guard = firstLanes(b_, lanes_, count);
   }
   Emitter e(b_, space_, low_.module, lanes_);
   low_.bindInputs(e);

@@ -31,6 +31,9 @@ class LanePlan {
   void useScalars() { lanes_ = 1; }
   bool avoidRowsUpTo(int64_t longest);  // true: columns instead
   bool blockRowsUpTo(int64_t longest);  // true: blocks of rows
+  // How many rows of few elements, one after another in memory, a vector holds: there are blocks of
+  // them then. 0: none are packed.
+  int64_t packRows();
   void useStrips(int64_t blocks) { strip_ = blocks; }  // of columns, that a task has
   // `body` for each task, with the indices of the groups that tasks enumerate; of columns also the
   // positions of at most `width` vectors, of a block of rows its own.
@@ -47,6 +50,7 @@ class LanePlan {
   int64_t stripColumns() const { return strip_ * width_ * lanes_; }
   bool blocks() const { return row_group_ != kNone; }
   size_t rowGroup() const { return row_group_; }
+  int64_t blockRows() const { return block_rows_; }
   int64_t rowCount() const { return loops_.groupExtent(row_group_); }
   size_t vector() const { return vector_; }
   int64_t vectorExtent() const { return empty() ? 1 : loops_.groupExtent(vector_); }
@@ -64,6 +68,7 @@ class LanePlan {
   int64_t rowSize() const;
   int64_t stripCount() const { return (blocks_ + strip_ - 1) / strip_; }
   int64_t spread(size_t access) const;
+  bool isInOrder(size_t access, size_t row) const;
   void chooseVector();
   void emitTask(V task, const Body& body);
   void emitLastApart(std::vector<Index> groups, const Index& block, const Body& body);
@@ -82,6 +87,7 @@ class LanePlan {
   int lanes_ = 1;
   bool rows_ = true;
   size_t row_group_ = kNone;  // that blocks of rows are cut of
+  int64_t block_rows_ = 0;
   int width_ = 1;  // vectors of a block of columns
   int64_t blocks_ = 1, strip_ = 1, tasks_ = 1;
   V strip_begin_, strip_end_;  // its blocks

@@ -307,6 +307,11 @@ bool streamsOutputs(const Lowering& low, int lanes, int64_t extent, int64_t larg
   return true;
 }
 
+bool storesOver(const Lowering& low) {
+  constexpr int kWithMasks = 64;
+  return low.machine.vector_bytes < kWithMasks && low.mayStoreAgain();
+}
+
 size_t widestElement(const ir::Module& module, const Cluster& cluster) {
   constexpr size_t kIndexed = 4;
   size_t widest = 1;

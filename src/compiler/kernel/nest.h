@@ -93,6 +93,9 @@ double memoryCost(double bytes);
 // Nanoseconds that the cluster takes on one core, roughly.
 double clusterCost(const ir::Module& module, const Cluster& cluster, const Machine& machine);
 
+// Whether vectors store what is stored once more, for the machine has no masks.
+bool storesOver(const Lowering& low);
+
 // One loop of a nest over a domain; domain dimension `dim` index gets `stride` times its variable.
 struct Loop {
   size_t dim;

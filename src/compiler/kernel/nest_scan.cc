@@ -3,7 +3,7 @@
 //
 // Columns carry a vector of independent sums. Along a row, each vector is scanned by itself in log2
 // steps of shuffles (Hillis and Steele), and what came before it enters last, so that only one
-// combination a vector waits for the one before.
+// combination a vector waits for the one before. Of short rows, a vector holds several.
 #include <algorithm>
 
 #include "compiler/ir/prefix_scan.h"
@@ -26,10 +26,12 @@ class ScanNest {
     walked[scan_.dimension] = true;
     plan_.choose(dims_, walked, [&](Emitter& e, const Indices& i) { probe(e, i); });
     streaming_ = plan_.streams();
+    packed_ = plan_.packRows();
     constexpr int64_t kAccumulators = 8;
     int64_t width = std::max<int64_t>(1, kAccumulators / static_cast<int64_t>(lanesOfScan()));
     plan_.forTasks(width, [&](Emitter& e, const std::vector<Index>& groups,
                               std::span<const Position> columns) {
+      if (packed_ > 0) return emitPacked(e, groups, columns[0]);
       plan_.rows() ? emitRow(e, groups) : emitColumns(e, groups, columns);
     });
   }
@@ -161,16 +163,71 @@ class ScanNest {
     });
   }
 
+  // Of a block that is not whole, each vector asks how many rows are left. Where machines have no
+  // masks, vectors of whole ones go on into the rows that the next one stores.
+  void emitPacked(Emitter& e, const std::vector<Index>& groups, const Position& rows) {
+    const V end = b_.iadd(rows.first, rows.count);
+    auto wholeBlock = [&] {
+      V first = rows.first;
+      if (storesOver(low_)) {
+        first = b_.isub(end, b_.index(packed_));
+        b_.forLoop(rows.first, first, packed_, [&](V row) { packedStep(e, groups, row, {}); });
+      }
+      const Guard guard = firstRows(b_.index(packed_));
+      b_.forLoop(first, end, packed_, [&](V row) { packedStep(e, groups, row, guard); });
+      return Builder::Values{};
+    };
+    auto partOfBlock = [&] {
+      b_.forLoop(rows.first, end, packed_, [&](V row) {
+        const V left = b_.binary(Opcode::smin, b_.isub(end, row), b_.index(packed_));
+        packedStep(e, groups, row, firstRows(left));
+      });
+      return Builder::Values{};
+    };
+    const V block = b_.index(plan_.blockRows());
+    if (plan_.rowCount() % plan_.blockRows() == 0)
+      wholeBlock();
+    else
+      b_.ifElse(b_.compare(Opcode::icmp, Predicate::eq, rows.count, block), wholeBlock, partOfBlock);
+  }
+
+  Guard firstRows(V count) {
+    const int64_t length = plan_.vectorExtent();
+    uint64_t rows;
+    if (b_.isConstant(count, &rows) && static_cast<int64_t>(rows) * length == plan_.lanes())
+      return {};
+    return firstLanes(b_, plan_.lanes(), b_.imul(count, b_.index(length)));
+  }
+
+  void packedStep(Emitter& e, std::vector<Index> groups, V row, const Guard& guard) {
+    const int64_t length = plan_.vectorExtent();
+    const Index lane = space_.loop(b_.index(0), plan_.lanes(), true);
+    groups[plan_.rowGroup()] =
+        space_.add(space_.loop(row, plan_.rowCount()), space_.quotient(lane, length));
+    groups[plan_.vector()] = space_.remainder(lane, length);
+    e.guarded(guard, [&] {
+      Indices at = plan_.domainAt(groups);
+      std::vector<Elem> sums = scanLanes(e, widened(operands(e, at)), length);
+      finish(e, at, combine(e, start(e, plan_.lanes()), sums));
+    });
+  }
+
   Elem lane(const Elem& x, int64_t at) {
     if (plan_.lanes() == 1) return x;
     int n = static_cast<int>(at);
     return {b_.extract(x.re, n), x.im.valid() ? b_.extract(x.im, n) : V{}};
   }
 
-  // The scan of the first `count` lanes among themselves.
+  // The scan of the first `count` lanes among themselves, or of so many after each other.
   std::vector<Elem> scanLanes(Emitter& e, std::vector<Elem> sums, int64_t count) {
-    int lanes = plan_.lanes();
+    const int lanes = plan_.lanes();
     Type ids{Scalar::i32, static_cast<uint16_t>(lanes)};
+    V place = b_.laneIds(ids);
+    if (packed_ > 0) {
+      std::vector<int16_t> in_row;
+      for (int i = 0; i < lanes; ++i) in_row.push_back(static_cast<int16_t>(i % count));
+      place = b_.shuffle(place, place, in_row);
+    }
     for (int step = 1; step < count; step *= 2) {
       std::vector<int16_t> from;
       for (int i = 0; i < lanes; ++i)
@@ -181,7 +238,7 @@ class ScanNest {
         moved.push_back({b_.shuffle(x.re, x.re, from),
                          x.im.valid() ? b_.shuffle(x.im, x.im, from) : V{}});
       Predicate side = scan_.reverse ? Predicate::slt : Predicate::sge;
-      V has = b_.compare(Opcode::icmp, side, b_.laneIds(ids),
+      V has = b_.compare(Opcode::icmp, side, place,
                          b_.integer(ids, scan_.reverse ? count - step : step));
       std::vector<Elem> both = widened(combine(e, moved, sums));
       for (size_t k = 0; k < sums.size(); ++k) sums[k] = elemSelect(b_, has, both[k], sums[k]);
@@ -198,6 +255,7 @@ class ScanNest {
   ir::PrefixScan scan_;
   const Dims& dims_;
   bool streaming_ = false;
+  int64_t packed_ = 0;  // rows in a vector, where it holds several
 };
 
 }  // namespace
