@@ -337,3 +337,17 @@ def test_integers_divided_by_one_number_downwards(agree, x64, dtype, by):
     x = np.concatenate([np.arange(-70, 70), [info.min, info.min + 1, info.max - 1, info.max]])
     agree(lambda x: (x // by, x % by, divmod(x, by)), x.astype(dtype))
     agree(lambda x: (x // by, x % by), x.astype(dtype)[3])
+
+
+@pytest.mark.parametrize("dtype", ["float16", "bfloat16", "complex64", "uint8"])
+@pytest.mark.parametrize("shape", [(509, 43), (64, 128), (3, 700)])
+def test_choices_of_narrow_types(agree, rng, dtype, shape):
+    """What is only moved and chosen is so as bits."""
+    x, y = (rng.integers(-9, 10, shape).astype(np.float32).astype(jnp.dtype(dtype))
+            for _ in range(2))
+    flags, n = rng.random(shape) < 0.5, rng.integers(0, 9, shape[1]).astype(np.int32)
+    agree(lambda v: (jnp.tril(v), jnp.triu(v, 3)), x)
+    agree(lambda v, w, p, k: (jnp.where(p, v, w), jnp.where(k > 4, v[:, ::-1], w[0, 0])),
+          x, y, flags, n)
+    agree(lambda v, w, p: jnp.where(jnp.pad(p, 1), jnp.pad(v, 1), jnp.pad(w, 1, mode="wrap")),
+          x, y, flags)

@@ -212,6 +212,8 @@ Elem Emitter::elementwise(const ir::Op& op, const Indices& indices) {
     }
     if (scalesExponential(op, args))
       return Elem{multiplyLooking(b_, args[0].re, args[1].re, sum), {}};
+    if (op.kind == OpKind::select_)
+      return emitElementwise(b_, op, movedAs(heldIn(in)), movedAs(heldIn(out.dtype)), args);
     if (op.kind == OpKind::bitcast_convert_) return emitElementwise(b_, op, in, out.dtype, args);
     return emitElementwise(b_, op, heldIn(in), heldIn(out.dtype), args);
   });

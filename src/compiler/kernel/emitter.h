@@ -120,7 +120,7 @@ class Emitter {
 
   bool streaming = false;  // whole aligned vectors go around the caches
   bool in_doubles = false;  // f32 is multiplied in f64, which makes the same products
-  bool moves_bits = false;  // nothing is computed: numbers are what bitsOf says
+  bool keeps_bits = false;  // numbers are what bitsOf says, which are moved and chosen
   std::vector<Access>* record = nullptr;  // where set, accesses are listed here
   std::vector<Bound>* bounds = nullptr;   // and what inBounds() asked here
 
@@ -156,7 +156,7 @@ class Emitter {
   Elem branch(V condition, const std::function<Elem()>& then,
               const std::function<Elem()>& otherwise);
   DType heldIn(DType dtype) const;
-  DType movedAs(DType dtype) const { return moves_bits ? bitsOf(dtype) : dtype; }
+  DType movedAs(DType dtype) const { return keeps_bits ? bitsOf(dtype) : dtype; }
   Scope& scopeOf(const Elem& elem, const Indices& indices);
   Elem compute(ir::Value v, const Indices& indices);
   Elem elementwise(const ir::Op& op, const Indices& indices);

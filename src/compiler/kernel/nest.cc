@@ -112,6 +112,16 @@ bool onlyMoves(ir::OpKind kind) {
   }
 }
 
+bool computesWithBits(DType dtype) { return bitsOf(dtype) == dtype; }
+
+// Whether the bits of elements are all that matters to an op, for types whose numbers are others.
+bool needsOnlyBits(const ir::Module& module, const ir::Op& op) {
+  auto isBits = [&](ir::Value v) { return computesWithBits(module.shape(v).dtype); };
+  if (onlyMoves(op.kind) || op.kind == ir::OpKind::select_) return true;
+  return (ir::isElementwise(op.kind) || op.kind == ir::OpKind::iota_) && op.regions.empty() &&
+         std::ranges::all_of(op.operands, isBits) && std::ranges::all_of(op.results, isBits);
+}
+
 // Whether vectors of indices are worked out for it, in 64 bits each.
 bool computesWithIndices(const ir::Module& module, const ir::Op& op) {
   constexpr int64_t kFew = 8;  // along which no lanes lie
@@ -137,6 +147,8 @@ Indices insidePadding(IndexSpace& space, const ir::Op& pad, Indices at) {
 void KernelLowering::addParams() {
   moves_bits_ = std::ranges::all_of(
       cluster.ops, [&](ir::OpId id) { return onlyMoves(module.op(id).kind); });
+  keeps_bits_ = std::ranges::all_of(
+      cluster.ops, [&](ir::OpId id) { return needsOnlyBits(module, module.op(id)); });
   std::vector<bool> overwritten(cluster.inputs.size(), false);
   for (const auto* list : {&cluster.alias, &cluster.may_alias})
     for (int32_t a : *list)
@@ -173,7 +185,7 @@ void KernelLowering::addNumbers(BufferId numbers) {
     const DType dtype = module.shape(cluster.numbers[i]).dtype;
     const Scalar scalar = computedScalar(dtype), stored = storedScalar(dtype);
     if (scalar != Scalar::f64) number = builder.cast(Opcode::fptrunc, number, scalar);
-    if (moves_bits_ && scalar != stored)
+    if (keeps_bits_ && scalar != stored)
       number = builder.cast(Opcode::bitcast, builder.cast(Opcode::fptrunc, number, stored),
                             storedScalar(bitsOf(dtype)));
     numbers_.push_back(number);
@@ -225,7 +237,7 @@ Scalar KernelLowering::inMemory(ir::Value v) const {
 }
 
 void KernelLowering::bindInputs(Emitter& emitter) const {
-  emitter.moves_bits = moves_bits_;
+  emitter.keeps_bits = keeps_bits_;
   for (size_t i = 0; i < cluster.inputs.size(); ++i)
     emitter.bindMemory(cluster.inputs[i], input_buffers[i]);
   for (size_t i = 0; i < slices_.size(); ++i) bindSlice(emitter, cluster.slices[i], slices_[i]);

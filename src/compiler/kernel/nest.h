@@ -14,12 +14,14 @@ class Lowering {
       : module(module), cluster(cluster), machine(machine), builder(builder) {}
   virtual ~Lowering() = default;
 
-  // Whether elements are only moved, and emitters evaluate their bits.
+  // Whether elements are only moved.
   virtual bool movesBits() const { return false; }
+  // Whether they are moved or chosen, and emitters evaluate their bits.
+  virtual bool keepsBits() const { return false; }
   // Whether what is stored may be made once more: it takes no input's memory.
   virtual bool mayStoreAgain() const { return false; }
   // What its memory holds for elements of a type.
-  DType movedAs(DType dtype) const { return movesBits() ? bitsOf(dtype) : dtype; }
+  DType movedAs(DType dtype) const { return keepsBits() ? bitsOf(dtype) : dtype; }
 
   const ir::Module& module;
   const Cluster& cluster;
@@ -51,6 +53,7 @@ class KernelLowering : public KernelHolder, public Lowering {
   }
   std::vector<BufferId> input_buffers;
   bool movesBits() const override { return moves_bits_; }
+  bool keepsBits() const override { return keeps_bits_; }
   bool mayStoreAgain() const override;
   void bindInputs(Emitter& emitter) const override;
   void forTasks(int64_t count, const std::function<void(V)>& body) override;
@@ -70,7 +73,7 @@ class KernelLowering : public KernelHolder, public Lowering {
     V clamped;
   };
   std::vector<Start> starts_;
-  bool moves_bits_ = false;
+  bool moves_bits_ = false, keeps_bits_ = false;
 };
 
 // The pad that is the output of a product with its epilogue: its domain is what is padded, which is
