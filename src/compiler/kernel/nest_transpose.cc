@@ -5,7 +5,9 @@
 
 #include <algorithm>
 
+#include "compiler/kernel/transpose_block.h"
 #include "compiler/kernel/transpose_tile.h"
+#include "compiler/kernel/turned_input.h"
 
 namespace tercel::kernel {
 namespace {
@@ -22,31 +24,7 @@ constexpr int64_t kNearCache = 32 << 10;
 
 constexpr int64_t kMinTile = 4;
 // Bytes of an output whose rows the hardware is too late to fetch before they are overwritten.
-constexpr int64_t kStreamed = 4 << 20;
-
-// What a task does of one side: `first` to `last`. Its block is turned from `base` on, which is
-// less where the last block would be partial.
-struct Range {
-  V base, first, last;
-};
-
-// A dimension of the turned plane, cut in blocks.
-struct Side {
-  int64_t extent = 1, block = 1, blocks = 1;
-  int64_t size = 1;  // of what is turned at a time
-
-  Side() = default;
-  Side(int64_t extent, int64_t block)
-      : extent(extent), block(block), blocks((extent + block - 1) / block),
-        size(std::min(block, extent)) {}
-
-  Range range(Builder& b, V number) const {
-    V first = b.imul(number, b.index(block));
-    if (extent % block == 0) return {first, first, b.iadd(first, b.index(block))};
-    V last = b.binary(Opcode::smin, b.iadd(first, b.index(block)), b.index(extent));
-    return {b.binary(Opcode::smin, first, b.index(extent - size)), first, last};
-  }
-};
+constexpr int64_t kStreamed = 4 << 20, kShortest = 1 << 10;
 
 class TransposeNest {
  public:
@@ -57,7 +35,8 @@ class TransposeNest {
   // One output, made of one transposed operand and element work on it: all its uses at one index.
   bool suits() {
     if (low_.cluster.outputs.size() != 1 || low_.cluster.inputs.empty()) return false;
-    if (!findTransposed()) return false;
+    turned_ = findTurned(low_);
+    if (!turned_.transpose.valid()) return false;
     plan_ = planLoops(low_, dims_, [&](Emitter& e, const Indices& i) { probeAll(e, i); });
     if (!single_ || plan_.accesses.size() < 2) return false;
     size_t store = plan_.accesses.size() - 1;
@@ -72,7 +51,7 @@ class TransposeNest {
           in_group_ = g;
     }
     if (in_group_ == kNone || out_group_ == kNone) return false;
-    dtype_ = low_.movedAs(m_.shape(transpose_).dtype);
+    dtype_ = low_.movedAs(m_.shape(turned_.source).dtype);
     held_ = heldAs(storedScalar(dtype_));
     // Twice as many lines as this would not fit in registers.
     tile_ = low_.machine.vector_bytes / static_cast<int>(std::max<int64_t>(2, byteSize(held_)));
@@ -87,7 +66,9 @@ class TransposeNest {
                  ? low_.machine.vector_bytes / static_cast<int>(byteSize(held_))
                  : vectorLanes(m_, low_.cluster, low_.machine);
     while (lanes_ > 1 && lanes_ / 2 >= out_.extent) lanes_ /= 2;
-    streaming_ = out_.size >= 4 * lanes_ && streamsOutputs(low_, lanes_, kLineBytes, kStreamed);
+    // Where rows end within lines, those are stored in two ways, which takes long.
+    const int64_t shortest = out_.extent % lanes_ == 0 ? 4 * lanes_ : kShortest / byteSize(held_);
+    streaming_ = out_.size >= shortest && streamsOutputs(low_, lanes_, kLineBytes, kStreamed);
     addScratch();
     low_.forTasks(tasks_, [&](V task) { emitTask(task); });
   }
@@ -104,47 +85,22 @@ class TransposeNest {
     return stored == Scalar::i1 ? Scalar::i8 : stored;
   }
 
-  // The input that a transpose (through movement) reads; it must be the only transposed one.
-  bool findTransposed() {
-    for (ir::OpId id : low_.cluster.ops) {
-      const ir::Op& op = m_.op(id);
-      if (op.kind != ir::OpKind::transpose_) continue;
-      if (transpose_.valid()) return false;
-      transpose_ = op.result();
-    }
-    return transpose_.valid() && isUsedAtOneIndex();
-  }
-
-  // Whether all that is made of it has its elements, in their order.
-  bool isUsedAtOneIndex() const {
-    std::vector<ir::Value> made{transpose_};
-    for (ir::OpId id : low_.cluster.ops) {
-      const ir::Op& op = m_.op(id);
-      auto is_made = [&](ir::Value v) { return std::ranges::find(made, v) != made.end(); };
-      if (std::ranges::none_of(op.operands, is_made)) continue;
-      bool in_place = ir::isElementwise(op.kind) || op.kind == ir::OpKind::reshape_;
-      if (!in_place || m_.shape(op.result()).elements() != m_.shape(transpose_).elements())
-        return false;
-      made.push_back(op.result());
-    }
-    return true;
-  }
-
   void probeAll(Emitter& e, const Indices& i) {
-    // The transpose's own access comes first, then everything else with it as a number.
+    // The source's own access comes first, then everything else with it as a number.
     size_t before = e.record->size();
-    Elem turned = e.at(transpose_, transposeIndices(e, i));
+    Elem turned = e.at(turned_.source, sourceIndices(e, i));
     turned_access_ = before;
     single_ = e.record->size() == before + 1;
-    e.bindElem(transpose_, turned);
+    e.bindElem(turned_.source, turned);
     Elem value = e.at(low_.cluster.outputs[0], i);
     low_.storeOutput(e, 0, e.space().linear(i, dims_), value);
-    e.unbind(transpose_);
+    e.unbind(turned_.source);
   }
 
-  Indices transposeIndices(Emitter& e, const Indices& i) const {
-    const Dims& own = m_.shape(transpose_).dims;
-    return own == dims_ ? i : e.space().delinear(e.space().linear(i, dims_), own);
+  Indices sourceIndices(Emitter& e, const Indices& i) const {
+    const Dims& own = m_.shape(turned_.transpose).dims;
+    return turned_.sourceIndices(
+        m_, e.space(), own == dims_ ? i : e.space().delinear(e.space().linear(i, dims_), own));
   }
 
   // A task turns one block. The next task goes on along the same lines of the input.
@@ -183,21 +139,10 @@ class TransposeNest {
       groups[task_groups_[i]] =
           at[i].isConstant() ? at[i] : space_.loop(space_.emitScalar(at[i]), task_extents_[i]);
     // Long runs along the input's lines are what the hardware prefetches.
-    overTiles(out_, out, [&](V out_at) {
-      overTiles(in_, in, [&](V in_at) { emitTile(groups, in, out, in_at, out_at); });
+    out_.overSteps(b_, out, tile_, [&](V out_at) {
+      in_.overSteps(b_, in, tile_, [&](V in_at) { emitTile(groups, in, out, in_at, out_at); });
     });
     b_.forLoop(in.first, in.last, 1, [&](V at_row) { emitRow(groups, in, out, at_row); });
-  }
-
-  // Places of tiles within a block; the last one overlaps its neighbour rather than be partial.
-  void overTiles(const Side& side, const Range& range, const std::function<void(V)>& body) {
-    bool whole = side.extent % side.block == 0;
-    V first = whole ? b_.index(0) : b_.isub(range.first, range.base);
-    b_.forLoop(first, b_.index(side.size), tile_, [&](V at) {
-      body(whole && side.size % tile_ == 0
-               ? at
-               : b_.binary(Opcode::smin, at, b_.index(side.size - tile_)));
-    });
   }
 
   Indices domainAt(std::vector<Index> groups, const Index& in, const Index& out) {
@@ -206,12 +151,24 @@ class TransposeNest {
     return domainIndices(space_, plan_, dims_.size(), groups);
   }
 
+  // Whether it is what lies in memory.
+  bool isMoved(ir::Value v) const {
+    if (std::ranges::find(low_.cluster.inputs, v) != low_.cluster.inputs.end()) return true;
+    const ir::Op* op = m_.def(v);
+    if (!op) return false;
+    switch (op->kind) {
+      case ir::OpKind::transpose_: case ir::OpKind::reshape_: case ir::OpKind::slice_:
+      case ir::OpKind::reverse_:
+        return isMoved(op->operand(0));
+      default: return false;
+    }
+  }
+
   // Elements are turned as they are in memory, pred as bytes.
   V toHeld(V x) {
-    Scalar stored = storedScalar(dtype_);
-    if (stored == Scalar::i1) return b_.cast(Opcode::zext, x, held_);
-    if (stored == held_) return x;
-    return b_.cast(Opcode::bitcast, b_.cast(Opcode::fptrunc, x, stored), held_);
+    if (b_.type(x).scalar == held_) return x;
+    if (b_.type(x).scalar == Scalar::i1) return b_.cast(Opcode::zext, x, held_);
+    return b_.cast(Opcode::bitcast, b_.cast(Opcode::fptrunc, x, storedScalar(dtype_)), held_);
   }
 
   V fromHeld(V x) {
@@ -226,12 +183,13 @@ class TransposeNest {
                 V out_at) {
     Emitter e(b_, space_, m_, tile_);
     low_.bindInputs(e);
+    e.moves_bits |= isMoved(turned_.source);
     Index in_lanes = space_.loop(b_.iadd(in.base, in_at), in_.extent, true);
     std::vector<std::vector<V>> parts(scratch_.size());
     for (int i = 0; i < tile_; ++i) {
       V place = b_.iadd(b_.iadd(out.base, out_at), b_.index(i));
       Indices at = domainAt(groups, in_lanes, space_.loop(place, out_.extent));
-      Elem x = elemWiden(b_, e.at(transpose_, transposeIndices(e, at)), tile_);
+      Elem x = elemWiden(b_, e.at(turned_.source, sourceIndices(e, at)), tile_);
       parts[0].push_back(toHeld(x.re));
       if (x.im.valid()) parts[1].push_back(toHeld(x.im));
     }
@@ -243,32 +201,18 @@ class TransposeNest {
     }
   }
 
-  // One row of the block, finished along the output's lines. What goes around the caches does so by
-  // whole lines: the row begins with a partial vector that ends where a line begins.
+  // One row of the block, finished along the output's lines.
   void emitRow(const std::vector<Index>& groups, const Range& in, const Range& out, V row) {
-    V begin = out.first;
     Index in_index = space_.loop(row, in_.extent);
-    auto vectorAt = [&](V at, V count) {
-      emitVector(groups, in_index, b_.imul(b_.isub(row, in.base), b_.index(row_)), out, at, count);
+    auto place = [&] {
+      Indices start = domainAt(groups, in_index, space_.loop(out.first, out_.extent));
+      return space_.emitScalar(space_.linear(start, dims_));
     };
     bool aligned = out_.extent % lanes_ == 0 && out_.block % lanes_ == 0;
-    if (streaming_ && !aligned) {
-      Indices start = domainAt(groups, in_index, space_.loop(begin, out_.extent));
-      V line = space_.emitScalar(space_.linear(start, dims_));
-      V head = b_.binary(Opcode::and_, b_.isub(b_.index(0), line), b_.index(lanes_ - 1));
-      head = b_.binary(Opcode::smin, head, b_.isub(out.last, begin));
-      b_.ifThen(b_.compare(Opcode::icmp, Predicate::ne, head, b_.index(0)),
-                [&] { vectorAt(begin, head); });
-      begin = b_.iadd(begin, head);
-    }
-    V size = b_.isub(out.last, begin);
-    V whole = aligned ? out.last
-                      : b_.iadd(begin, b_.binary(Opcode::and_, size, b_.index(-lanes_)));
-    b_.forLoop(begin, whole, lanes_, [&](V at) { vectorAt(at, V{}); });
-    if (aligned) return;
-    V rest = b_.isub(out.last, whole);
-    b_.ifThen(b_.compare(Opcode::icmp, Predicate::ne, rest, b_.index(0)),
-              [&] { vectorAt(whole, rest); });
+    V row_start = b_.imul(b_.isub(row, in.base), b_.index(row_));
+    overRun(b_, out.first, out.last, lanes_, aligned,
+            streaming_ ? std::function<V()>(place) : nullptr,
+            [&](V at, V count) { emitVector(groups, in_index, row_start, out, at, count); });
   }
 
   // count: lanes that exist, all where invalid.
@@ -278,7 +222,7 @@ class TransposeNest {
     low_.bindInputs(e);
     V place = b_.iadd(row_start, b_.isub(at, out.base));
     auto held = [&](size_t part) { return fromHeld(b_.load(scratch_[part], place, lanes_)); };
-    e.bindElem(transpose_, {held(0), scratch_.size() > 1 ? held(1) : V{}});
+    e.bindElem(turned_.source, {held(0), scratch_.size() > 1 ? held(1) : V{}});
     Guard guard;
     if (count.valid()) guard = firstLanes(b_, lanes_, count);
     e.streaming = streaming_;
@@ -295,7 +239,7 @@ class TransposeNest {
   IndexSpace space_;
   const Dims& dims_;
   LoopPlan plan_;
-  ir::Value transpose_;
+  TurnedInput turned_;
   size_t turned_access_ = 0;
   bool single_ = false;
   size_t in_group_ = kNone, out_group_ = kNone;

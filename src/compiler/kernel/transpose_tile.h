@@ -7,17 +7,19 @@
 
 namespace tercel::kernel {
 
-// lines[i] lane j becomes lines[j] lane i. As many lines as lanes, a power of two. Blocks down to
-// 16 bytes are exchanged, each step's half the size of the last; within 16 bytes, where x86 has
+// lines[i] word j becomes lines[j] word i, words being of `word` lanes. As many lines as words, a
+// power of two. Blocks down to 16 bytes are exchanged, each step's half the size of the last; within 16 bytes, where x86 has
 // instructions for it, pairs of lines are interleaved until their elements have changed places.
-inline void transposeTile(Builder& b, std::vector<V>& lines) {
+inline void transposeTile(Builder& b, std::vector<V>& lines, int word = 1) {
   int n = static_cast<int>(lines.size());
-  int unit = std::min(n, 16 / static_cast<int>(byteSize(b.type(lines[0]).scalar)));
+  int unit = std::min(n, 16 / word / static_cast<int>(byteSize(b.type(lines[0]).scalar)));
   auto pair = [&](V& x, V& y, const auto& first, const auto& second) {
     std::vector<int16_t> one, two;
     for (int j = 0; j < n; ++j) {
-      one.push_back(static_cast<int16_t>(first(j)));
-      two.push_back(static_cast<int16_t>(second(j)));
+      for (int lane = 0; lane < word; ++lane) {
+        one.push_back(static_cast<int16_t>(first(j) * word + lane));
+        two.push_back(static_cast<int16_t>(second(j) * word + lane));
+      }
     }
     V a = x, c = y;
     x = b.shuffle(a, c, one);

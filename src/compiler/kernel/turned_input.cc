@@ -1,0 +1,146 @@
+#include "compiler/kernel/turned_input.h"
+
+#include <algorithm>
+#include <map>
+
+namespace tercel::kernel {
+namespace {
+
+using ir::OpKind;
+
+class Finder {
+ public:
+  explicit Finder(const Lowering& low) : m_(low.module), cluster_(low.cluster) {}
+
+  TurnedInput find() {
+    TurnedInput found;
+    for (ir::OpId id : cluster_.ops) {
+      const ir::Op& op = m_.op(id);
+      if (op.kind != OpKind::transpose_) continue;
+      if (found.transpose.valid()) return {};
+      found.transpose = op.result();
+    }
+    if (!found.transpose.valid() || !isUsedAtOneIndex(found.transpose)) return {};
+    found.source = found.transpose;
+    const ir::Value operand = m_.def(found.transpose)->operand(0);
+    if (origin(operand) == Origin::input && isUsedBefore(found.transpose) &&
+        isNoWider(found.transpose)) {
+      found.source = input_;
+      found.path = pathTo(found.transpose);
+    }
+    return found;
+  }
+
+ private:
+  bool isInput(ir::Value v) const {
+    return std::ranges::find(cluster_.inputs, v) != cluster_.inputs.end();
+  }
+
+  bool isSingle(ir::Value v) const {
+    const ir::Op* op = m_.def(v);
+    if (!isInput(v) && op && op->kind == OpKind::broadcast_in_dim_) return isSingle(op->operand(0));
+    return m_.shape(v).elements() == 1 || (op && op->kind == OpKind::constant_ &&
+                                           op->literal().isSplat());
+  }
+
+  // Where all elements come from: element work on one input, and on numbers.
+  enum class Origin : uint8_t { number, input, other };
+
+  Origin origin(ir::Value v) {
+    auto [at, is_new] = origins_.try_emplace(v.index, Origin::other);
+    if (is_new) at->second = findOrigin(v);
+    return origins_.at(v.index);
+  }
+
+  Origin findOrigin(ir::Value v) {
+    if (isSingle(v)) return Origin::number;
+    if (isInput(v)) {
+      const bool is_same = !input_.valid() || input_ == v;
+      input_ = v;
+      return is_same ? Origin::input : Origin::other;
+    }
+    const ir::Op* op = m_.def(v);
+    const bool in_place = op && (ir::isElementwise(op->kind) || op->kind == OpKind::reshape_);
+    if (!in_place || op->results.size() != 1) return Origin::other;
+    Origin all = Origin::number;
+    for (ir::Value from : op->operands) {
+      const Origin one = origin(from);
+      if (one == Origin::input && m_.shape(from).elements() != m_.shape(v).elements())
+        return Origin::other;
+      all = std::max(all, one);
+    }
+    return all;
+  }
+
+  bool isBefore(ir::Value v) const {
+    const auto found = origins_.find(v.index);
+    return found != origins_.end() && found->second == Origin::input;
+  }
+
+  // Whether nothing else is made of the input, or of what is made of it before the transpose.
+  bool isUsedBefore(ir::Value transpose) const {
+    return std::ranges::all_of(cluster_.ops, [&](ir::OpId id) {
+      const ir::Op& op = m_.op(id);
+      const bool uses =
+          std::ranges::any_of(op.operands, [&](ir::Value v) { return isBefore(v); });
+      return !uses || op.result() == transpose || isBefore(op.result());
+    });
+  }
+
+  std::vector<ir::OpId> pathTo(ir::Value v) const {
+    std::vector<ir::OpId> path;
+    while (v != input_) {
+      path.push_back(m_.value(v).def);
+      v = *std::ranges::find_if(m_.def(v)->operands, [&](ir::Value x) { return isBefore(x); });
+    }
+    return path;
+  }
+
+  bool isNoWider(ir::Value transpose) const {
+    const Shape &from = m_.shape(input_), &to = m_.shape(transpose);
+    return !isComplex(from.dtype) && from.elements() == to.elements() &&
+           byteSize(from.dtype) <= byteSize(to.dtype);
+  }
+
+  // Whether all that is made of it has its elements, in their order.
+  bool isUsedAtOneIndex(ir::Value transpose) const {
+    std::vector<ir::Value> made{transpose};
+    for (ir::OpId id : cluster_.ops) {
+      const ir::Op& op = m_.op(id);
+      auto is_made = [&](ir::Value v) { return std::ranges::find(made, v) != made.end(); };
+      if (std::ranges::none_of(op.operands, is_made)) continue;
+      bool in_place = ir::isElementwise(op.kind) || op.kind == OpKind::reshape_;
+      if (!in_place || m_.shape(op.result()).elements() != m_.shape(transpose).elements())
+        return false;
+      made.push_back(op.result());
+    }
+    return true;
+  }
+
+  const ir::Module& m_;
+  const Cluster& cluster_;
+  ir::Value input_;
+  std::map<uint32_t, Origin> origins_;
+};
+
+}  // namespace
+
+TurnedInput findTurned(const Lowering& low) { return Finder(low).find(); }
+
+Indices TurnedInput::sourceIndices(const ir::Module& m, IndexSpace& space, Indices indices) const {
+  for (ir::OpId id : path) {
+    const ir::Op& op = m.op(id);
+    if (op.kind == OpKind::transpose_) {
+      const Indices turned = indices;
+      const auto& permutation = op.ints(ir::AttrKey::permutation);
+      for (size_t d = 0; d < turned.size(); ++d)
+        indices[static_cast<size_t>(permutation[d])] = turned[d];
+    } else if (op.kind == OpKind::reshape_) {
+      indices = space.delinear(space.linear(indices, m.shape(op.result()).dims),
+                               m.shape(op.operand(0)).dims);
+    }
+  }
+  return indices;
+}
+
+}  // namespace tercel::kernel

@@ -1,0 +1,20 @@
+// The one transposed operand of a cluster, whose elements all that is made of it has in their order.
+#pragma once
+#include "compiler/kernel/nest.h"
+
+namespace tercel::kernel {
+
+struct TurnedInput {
+  ir::Value transpose;  // invalid: there is none, or several
+  // What is turned: the input where nothing but element work on it alone lies before the transpose,
+  // which may as well be done after; else the transpose.
+  ir::Value source;
+
+  std::vector<ir::OpId> path;  // from the transpose to the source, its users
+
+  // Where the element of the source is that the transpose has at `indices`.
+  Indices sourceIndices(const ir::Module& module, IndexSpace& space, Indices indices) const;
+};
+TurnedInput findTurned(const Lowering& low);
+
+}  // namespace tercel::kernel
