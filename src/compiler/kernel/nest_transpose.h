@@ -10,4 +10,7 @@ bool lowerTransposed(Lowering& low);
 // The same where a few long lines do not become, or are not, as many lanes of one.
 bool lowerInterleaved(Lowering& low);
 
+// The same where lines are short on one side, or words of several elements move.
+bool lowerPermuted(Lowering& low);
+
 }  // namespace tercel::kernel

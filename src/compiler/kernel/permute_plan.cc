@@ -1,0 +1,156 @@
+#include "compiler/kernel/permute_plan.h"
+
+#include <algorithm>
+
+#include "compiler/kernel/thin_lines.h"
+
+namespace tercel::kernel {
+namespace {
+
+constexpr int64_t kThin = 16;        // words of a short side, at most
+constexpr int64_t kWidestWord = 32;  // bytes; longer ones are lines
+constexpr int64_t kLine = 256;       // bytes of a line that is no longer short
+constexpr int64_t kFewBytes = 256;   // of a plane, not worth a task
+
+class Planner {
+ public:
+  Planner(const LoopPlan& loops, const std::vector<int64_t>& loads,
+          const std::vector<int64_t>& stores, int64_t element_bytes, int64_t vector_bytes)
+      : loops_(loops), bytes_(element_bytes), vector_bytes_(vector_bytes) {
+    for (size_t g = 0; g < loads.size(); ++g) outs_.push_back(g);
+    ins_ = outs_;
+    auto by = [](const std::vector<int64_t>& strides) {
+      return [&strides](size_t a, size_t b) { return strides[a] < strides[b]; };
+    };
+    std::ranges::sort(outs_, by(stores));
+    std::ranges::sort(ins_, by(loads));
+  }
+
+  std::optional<PermutePlan> plan() {
+    if (outs_.size() > 1 && outs_[0] == ins_[0]) {
+      plan_.word = extent(outs_[0]);
+      outs_.erase(outs_.begin());
+      ins_.erase(ins_.begin());
+    }
+    if (outs_.size() < 2 || outs_[0] == ins_[0]) return {};
+    bytes_ *= plan_.word;
+    const bool is_word = bytes_ > 8 || (bytes_ & (bytes_ - 1));
+    if (is_word ? bytes_ > kWidestWord : plan_.word == 1 && !isThin(outs_[0]) && !isThin(ins_[0]))
+      return {};
+    plan_.ins = {ins_[0]};
+    if (is_word)
+      chooseWords();
+    else if (!chooseLines())
+      chooseTiles();
+    const int64_t plane = plan_.in_size * plan_.inner_size * plan_.outer_size * bytes_;
+    if (plane < kFewBytes) return {};
+    return plan_;
+  }
+
+ private:
+  int64_t extent(size_t group) const { return loops_.groupExtent(group); }
+  int64_t inVector() const { return vector_bytes_ / bytes_; }
+  bool isThin(size_t group) const { return extent(group) <= std::min(kThin, inVector()); }
+  bool isTaken(size_t group) const {
+    auto has = [&](const std::vector<size_t>& list) {
+      return std::ranges::find(list, group) != list.end();
+    };
+    return has(plan_.ins) || has(plan_.inner) || plan_.outer == group;
+  }
+
+  void setInner(size_t count) {
+    plan_.inner.assign(outs_.begin(), outs_.begin() + static_cast<int64_t>(count));
+    plan_.inner_size = 1;
+    for (size_t g : plan_.inner) plan_.inner_size *= extent(g);
+  }
+
+  void extendIns(int64_t least) {
+    plan_.in_size = extent(plan_.ins[0]);
+    for (size_t k = 1; k < ins_.size() && plan_.in_size < least && !isTaken(ins_[k]); ++k) {
+      plan_.ins.push_back(ins_[k]);
+      plan_.in_size *= extent(ins_[k]);
+    }
+  }
+
+  // The output goes on along the input's side.
+  void pack() {
+    plan_.is_packed = true;
+    for (size_t k = 0; k < plan_.ins.size() && plan_.inner.size() + k < outs_.size(); ++k) {
+      if (outs_[plan_.inner.size() + k] != plan_.ins[k]) break;
+      plan_.run *= extent(plan_.ins[k]);
+    }
+  }
+
+  void setOuter(size_t group) {
+    plan_.outer = group;
+    plan_.outer_size = extent(group);
+  }
+
+  void chooseWords() {
+    plan_.way = PermutePlan::Way::words;
+    if (extent(outs_[0]) * bytes_ < kLine && outs_[1] == ins_[0]) {
+      setInner(1);
+      extendIns(kLine / bytes_);
+      pack();
+    } else {
+      setOuter(outs_[0]);
+      extendIns(4);
+    }
+    plan_.words = std::min<int64_t>(4, plan_.in_size);
+  }
+
+  bool chooseLines() {
+    if (isThin(outs_[0]) && outs_[1] == ins_[0]) {
+      setInner(1);
+      extendIns(kLine / bytes_);
+      plan_.words = std::min(inVector(), powerFrom(plan_.in_size + 1) / 2);
+      if (plan_.words >= powerFrom(plan_.inner_size)) {
+        plan_.way = PermutePlan::Way::join;
+        pack();
+        return true;
+      }
+      setInner(0);
+      plan_.ins.resize(1);
+    }
+    plan_.words = std::min(inVector(), powerFrom(extent(outs_[0]) + 1) / 2);
+    if (!isThin(ins_[0]) || ins_[1] != outs_[0] || plan_.words < powerFrom(extent(ins_[0])))
+      return false;
+    plan_.way = PermutePlan::Way::part;
+    plan_.in_size = extent(ins_[0]);
+    setOuter(outs_[0]);
+    return true;
+  }
+
+  void chooseTiles() {
+    plan_.way = PermutePlan::Way::tiles;
+    int64_t size = 1;
+    size_t count = 0;
+    for (; count < outs_.size() && !isTaken(outs_[count]); ++count) {
+      if (size * extent(outs_[count]) > kThin) break;
+      size *= extent(outs_[count]);
+    }
+    setInner(count);
+    const bool ends = count == outs_.size() || isTaken(outs_[count]);
+    if (!ends) setOuter(outs_[count]);
+    plan_.words = std::min(vector_bytes_ / std::max<int64_t>(2, bytes_), kThin);
+    extendIns(plan_.words);
+    if (ends) pack();
+    const int64_t across = plan_.inner_size * plan_.outer_size;
+    while (plan_.words / 2 >= std::min(across, plan_.in_size)) plan_.words /= 2;
+  }
+
+  const LoopPlan& loops_;
+  int64_t bytes_, vector_bytes_;  // of an element, later of a word
+  std::vector<size_t> outs_, ins_;
+  PermutePlan plan_;
+};
+
+}  // namespace
+
+std::optional<PermutePlan> planPermutation(const LoopPlan& loops, const std::vector<int64_t>& loads,
+                                           const std::vector<int64_t>& stores,
+                                           int64_t element_bytes, int64_t vector_bytes) {
+  return Planner(loops, loads, stores, element_bytes, vector_bytes).plan();
+}
+
+}  // namespace tercel::kernel
