@@ -13,7 +13,8 @@ namespace {
 
 using Way = PermutePlan::Way;
 
-constexpr int64_t kBlock = 32 << 10;  // bytes that a task turns
+// Bytes that a task turns: of few lines less, which stay in the nearest cache beside what is read.
+constexpr int64_t kBlock = 32 << 10, kFewLines = 8 << 10;
 constexpr int64_t kLine = 256;        // of them along the input, where that is long
 constexpr int64_t kStreamed = 4 << 20, kShortest = 1 << 10;
 
@@ -103,14 +104,16 @@ class PermuteNest {
 
   void chooseBlocks() {
     const int64_t size = wordBytes(), step = plan_.words;
+    const bool is_few = plan_.way == Way::join || plan_.way == Way::part;
+    const int64_t block = (is_few ? kFewLines : kBlock) / size / plan_.inner_size;
     auto places = [&](int64_t bytes, int64_t multiple) {
       return std::max<int64_t>(1, bytes / multiple) * multiple;
     };
     int64_t in = plan_.in_size;
     if (plan_.is_packed && plan_.run < plan_.in_size) {
-      in = places(kBlock / size / plan_.inner_size, plan_.run);
+      in = places(block, plan_.run);
     } else if (plan_.is_packed) {
-      in = places(kBlock / size / plan_.inner_size, step);
+      in = places(block, step);
     } else if (plan_.way == Way::tiles || plan_.way == Way::words) {
       in = places(kLine / size, step);
     }
@@ -119,14 +122,14 @@ class PermuteNest {
     if (plan_.in_size < step) in_ = Side(plan_.in_size, plan_.in_size);
     const int64_t outer_step = plan_.way == Way::part ? step : outerStep();
     out_ = Side(plan_.outer_size,
-                places(kBlock / size / plan_.inner_size / in_.size, outer_step));
+                places(block / in_.size, outer_step));
     tasks_ = elementCount(task_extents_) * in_.blocks * out_.blocks;
   }
 
   // Places of `outer` that are turned at a time, in tiles.
   int64_t outerStep() const {
     if (plan_.way != Way::tiles) return 1;
-    return std::clamp<int64_t>(plan_.words / plan_.inner_size, 1, plan_.outer_size);
+    return std::clamp<int64_t>(mostLines() / plan_.inner_size, 1, plan_.outer_size);
   }
 
   // Rows lie apart by an odd number of cache lines.
@@ -138,13 +141,24 @@ class PermuteNest {
     while (lanes_ > 1 && lanes_ / 2 >= length) lanes_ /= 2;
     streaming_ = length * byteSize(held_) >= kShortest &&
                  streamsOutputs(low_, lanes_, kLineBytes, kStreamed);
-    const int64_t line = kLineBytes / byteSize(held_), behind = plan_.words * plan_.word;
+    const int64_t line = kLineBytes / byteSize(held_), behind = mostLines() * plan_.word;
     pitch_ = across();
     if (!plan_.is_packed) {
       pitch_ = (length + behind + line - 1) / line * line;
       if (pitch_ / line % 2 == 0) pitch_ += line;
     }
-    scratch_ = b_.addScratch(held_, in_.size * pitch_ + behind + lanes_);
+    is_direct_ = goesStraight();
+    if (!is_direct_) scratch_ = b_.addScratch(held_, in_.size * pitch_ + behind + lanes_);
+  }
+
+  // Vectors whose lanes are all of one run, or are overwritten at once.
+  bool goesStraight() const {
+    if (!low_.movesBits() || streaming_) return false;
+    const int64_t lanes = plan_.words * plan_.word;
+    if (plan_.way == Way::part) return true;
+    return plan_.way == Way::join && plan_.run == plan_.in_size &&
+           (low_.machine.vector_bytes == 64 ||
+            joinedWords(plan_.inner_size, plan_.words) * plan_.word == lanes);
   }
 
   Index asLoop(const Index& i, int64_t count) {
@@ -158,24 +172,31 @@ class PermuteNest {
     Range out = out_.range(b_, space_.emitScalar(space_.remainder(t, out_.blocks)));
     const Indices at = space_.delinear(space_.quotient(t, out_.blocks), task_extents_);
     std::vector<Index> groups(loops_.groups.size());
-    Index base;
+    Index base, start;
     for (size_t i = 0; i < task_groups_.size(); ++i) {
       const size_t g = task_groups_[i];
       groups[g] = asLoop(at[i], task_extents_[i]);
       base = space_.add(base, space_.scale(groups[g], loads()[g]));
+      start = space_.add(start, space_.scale(groups[g], stores()[g]));
     }
     V first = b_.iadd(space_.emitScalar(base), b_.imul(in.base, b_.index(plan_.word)));
     if (plan_.outer) first = b_.iadd(first, b_.imul(out.base, b_.index(loads()[*plan_.outer])));
-    fill(in, out, first);
-    finish(groups, in, out);
+    V to = b_.index(0);
+    if (is_direct_) {
+      V places = plan_.outer ? b_.imul(out.base, b_.index(plan_.word))
+                             : b_.imul(in.base, b_.index(across()));
+      to = b_.iadd(space_.emitScalar(start), places);
+    }
+    fill(in, out, first, to);
+    if (!is_direct_) finish(groups, in, out);
   }
 
-  // Whence the block begins: `first`.
-  void fill(const Range& in, const Range& out, V first) {
+  // Where the block begins in the input, and whither it goes.
+  void fill(const Range& in, const Range& out, V first, V to) {
     if (plan_.way == Way::join)
-      return in_.overSteps(b_, in, plan_.words, [&](V at) { joinLines(at, first); });
+      return in_.overSteps(b_, in, plan_.words, [&](V at) { joinLines(at, first, to); });
     if (plan_.way == Way::part)
-      return out_.overSteps(b_, out, plan_.words, [&](V at) { partLines(at, first); });
+      return out_.overSteps(b_, out, plan_.words, [&](V at) { partLines(at, first, to); });
     out_.overSteps(b_, out, outerStep(), [&](V out_at) {
       V line = first;
       if (plan_.outer) line = b_.iadd(line, b_.imul(out_at, b_.index(loads()[*plan_.outer])));
@@ -201,7 +222,7 @@ class PermuteNest {
     return loadLanes(place, offset, words * plan_.word);
   }
 
-  V loadLanes(V place, int64_t offset, int64_t count) {
+  V loadLanes(V place, int64_t offset, int64_t count, const Guard& guard = {}) {
     const auto lanes = static_cast<int>(count);
     Emitter e(b_, space_, m_, lanes);
     low_.bindInputs(e);
@@ -209,7 +230,8 @@ class PermuteNest {
     const Shape& shape = m_.shape(turned_.source);
     const int64_t all = std::max<int64_t>(2, shape.elements() - offset);
     Index at = space_.add(space_.loop(place, all, lanes > 1), Index(offset));
-    V bits = e.at(turned_.source, space_.delinear(at, shape.dims)).re;
+    const Indices indices = space_.delinear(at, shape.dims);
+    V bits = e.guarded(guard, [&] { return e.at(turned_.source, indices).re; });
     return b_.cast(Opcode::bitcast, bits, held_);
   }
 
@@ -217,19 +239,33 @@ class PermuteNest {
     return {static_cast<int>(plan_.word), static_cast<int>(plan_.words)};
   }
 
-  void joinLines(V at, V first) {
+  // Of a vector that goes straight to the output, only `count` elements.
+  void put(V to, int64_t offset, V vector, int64_t count) {
+    if (!is_direct_) return b_.store(scratch_, to, vector, offset);
+    const int lanes = b_.type(vector).lanes;
+    Emitter e(b_, space_, m_, lanes);
+    e.moves_bits = true;
+    Guard guard;
+    if (count < lanes) guard = firstLanes(b_, lanes, b_.index(count));
+    const int64_t all = std::max<int64_t>(2, elementCount(dims_) - offset);
+    const Index place = space_.add(space_.loop(to, all, true), Index(offset));
+    e.guarded(guard, [&] { low_.storeOutput(e, 0, place, {vector, {}}); });
+  }
+
+  void joinLines(V at, V first, V to) {
     V from = b_.iadd(first, b_.imul(at, b_.index(plan_.word)));
     std::vector<V> lines;
     for (int64_t r = 0; r < plan_.inner_size; ++r)
       lines.push_back(load(from, lineAt(r), plan_.words));
-    V to = b_.imul(at, b_.index(pitch_));
+    to = b_.iadd(to, b_.imul(at, b_.index(pitch_)));
     const int64_t step = joinedWords(plan_.inner_size, plan_.words) * plan_.word;
     const std::vector<V> joined = joinedLines(b_, lines, inVectors());
     for (size_t v = 0; v < joined.size(); ++v)
-      b_.store(scratch_, to, joined[v], static_cast<int64_t>(v) * step);
+      put(to, static_cast<int64_t>(v) * step, joined[v],
+          v + 1 < joined.size() ? plan_.words * plan_.word : step);
   }
 
-  void partLines(V at, V first) {
+  void partLines(V at, V first, V to) {
     V from = b_.iadd(first, b_.imul(at, b_.index(loads()[*plan_.outer])));
     const int64_t lines = plan_.in_size, step = joinedWords(lines, plan_.words);
     const int64_t count = plan_.words * lines / step, early = plan_.words - step;
@@ -238,23 +274,41 @@ class PermuteNest {
       vectors.push_back(load(from, (v * step - (v == count - 1 ? early : 0)) * plan_.word,
                              plan_.words));
     const std::vector<V> parted = partedLines(b_, vectors, lines, inVectors(), early);
-    V to = b_.imul(at, b_.index(plan_.word));
+    const int64_t pitch = is_direct_ ? stores()[plan_.ins[0]] : pitch_;
+    to = b_.iadd(to, b_.imul(at, b_.index(plan_.word)));
     for (size_t r = 0; r < parted.size(); ++r)
-      b_.store(scratch_, to, parted[r], static_cast<int64_t>(r) * pitch_);
+      put(to, static_cast<int64_t>(r) * pitch, parted[r], plan_.words * plan_.word);
   }
 
-  // Squares side by side; the last one overlaps its neighbour, or has fewer lines.
+  // Squares side by side in vectors; the last ones overlap their neighbours, or lack lines.
   void turnTiles(V from, V to) {
     const int64_t n = plan_.words, all = outerStep() * plan_.inner_size;
-    for (int64_t begin = 0; begin < all; begin += n) {
-      const int64_t first = std::max<int64_t>(0, std::min(begin, all - n));
-      std::vector<V> lines;
-      for (int64_t i = 0; i < n; ++i)
-        lines.push_back(first + i < all ? loadFew(from, lineAt(first + i)) : lines.back());
-      transposeTile(b_, lines, static_cast<int>(plan_.word));
+    const int64_t lines = std::min(mostLines(), powerFrom(std::max(all, n)));
+    for (int64_t begin = 0; begin < all; begin += lines) {
+      const int64_t first = std::max<int64_t>(0, std::min(begin, all - lines));
+      std::vector<V> square;
+      for (int64_t i = 0; i < n; ++i) square.push_back(sideBySide(from, first + i, lines, all));
+      transposeTile(b_, square, static_cast<int>(plan_.word));
       for (int64_t i = 0; i < std::min(n, plan_.in_size); ++i)
-        b_.store(scratch_, to, lines[static_cast<size_t>(i)], i * pitch_ + first * plan_.word);
+        b_.store(scratch_, to, square[static_cast<size_t>(i)], i * pitch_ + first * plan_.word);
     }
+  }
+
+  // Lines that a step may turn: more than a square has where these fill vectors side by side.
+  int64_t mostLines() const {
+    return std::max(plan_.words, low_.machine.vector_bytes / wordBytes());
+  }
+
+  // Every so many-th of `lines` lines from the first on, of `all`.
+  V sideBySide(V from, int64_t first, int64_t lines, int64_t all) {
+    if (lines == plan_.words) return loadFew(from, lineAt(std::min(first, all - 1)));
+    V low = sideBySide(from, first, lines / 2, all);
+    const int64_t next = first + lines / 2;
+    V high = next < all ? sideBySide(from, next, lines / 2, all) : low;
+    std::vector<int16_t> list;
+    for (int64_t lane = 0; lane < lines * plan_.word; ++lane)
+      list.push_back(static_cast<int16_t>(lane));
+    return b_.shuffle(low, high, list);
   }
 
   // The words that there are of a tile's line: no power of two is loaded as two that overlap.
@@ -262,6 +316,11 @@ class PermuteNest {
     const int64_t count = std::min(plan_.words, plan_.in_size);
     if (count == plan_.words) return load(from, offset, count);
     const int64_t half = powerFrom(count + 1) / 2;
+    if (half < count && low_.machine.vector_bytes == 64 && byteSize(held_) >= 4) {
+      const auto lanes = static_cast<int>(plan_.words * plan_.word);
+      const Guard guard = firstLanes(b_, lanes, b_.index(count * plan_.word));
+      return loadLanes(from, offset, lanes, guard);
+    }
     V low = load(from, offset, half);
     V high = half == count ? low : load(from, offset + (count - half) * plan_.word, half);
     std::vector<int16_t> list;
@@ -356,6 +415,7 @@ class PermuteNest {
   BufferId scratch_ = 0;
   int lanes_ = 1;  // of what is stored
   bool streaming_ = false;
+  bool is_direct_ = false;  // without scratch memory
 };
 
 }  // namespace

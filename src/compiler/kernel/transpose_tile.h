@@ -8,18 +8,23 @@
 namespace tercel::kernel {
 
 // lines[i] word j becomes lines[j] word i, words being of `word` lanes. As many lines as words, a
-// power of two. Blocks down to 16 bytes are exchanged, each step's half the size of the last; within 16 bytes, where x86 has
+// power of two; lines may hold several such squares, side by side. Blocks down to 16 bytes are exchanged, each step's half the size of the last; within 16 bytes, where x86 has
 // instructions for it, pairs of lines are interleaved until their elements have changed places.
 inline void transposeTile(Builder& b, std::vector<V>& lines, int word = 1) {
   int n = static_cast<int>(lines.size());
   int unit = std::min(n, 16 / word / static_cast<int>(byteSize(b.type(lines[0]).scalar)));
+  const int all = b.type(lines[0]).lanes / word;
+  // From word `from` of the square's two lines, `at` words from the vectors' beginning.
+  auto append = [&](std::vector<int16_t>& list, int from, int at) {
+    for (int lane = 0; lane < word; ++lane)
+      list.push_back(
+          static_cast<int16_t>((from < n ? from + at : from - n + all + at) * word + lane));
+  };
   auto pair = [&](V& x, V& y, const auto& first, const auto& second) {
     std::vector<int16_t> one, two;
-    for (int j = 0; j < n; ++j) {
-      for (int lane = 0; lane < word; ++lane) {
-        one.push_back(static_cast<int16_t>(first(j) * word + lane));
-        two.push_back(static_cast<int16_t>(second(j) * word + lane));
-      }
+    for (int j = 0; j < all; ++j) {
+      append(one, first(j % n), j / n * n);
+      append(two, second(j % n), j / n * n);
     }
     V a = x, c = y;
     x = b.shuffle(a, c, one);
