@@ -104,7 +104,7 @@ class PermuteNest {
 
   void chooseBlocks() {
     const int64_t size = wordBytes(), step = plan_.words;
-    const bool is_few = plan_.way == Way::join || plan_.way == Way::part;
+    const bool is_few = plan_.way != Way::tiles && plan_.way != Way::words;
     const int64_t block = (is_few ? kFewLines : kBlock) / size / plan_.inner_size;
     auto places = [&](int64_t bytes, int64_t multiple) {
       return std::max<int64_t>(1, bytes / multiple) * multiple;
@@ -155,7 +155,7 @@ class PermuteNest {
   bool goesStraight() const {
     if (!low_.movesBits() || streaming_) return false;
     const int64_t lanes = plan_.words * plan_.word;
-    if (plan_.way == Way::part) return true;
+    if (plan_.way == Way::part || plan_.way == Way::within) return true;
     return plan_.way == Way::join && plan_.run == plan_.in_size &&
            (low_.machine.vector_bytes == 64 ||
             joinedWords(plan_.inner_size, plan_.words) * plan_.word == lanes);
@@ -179,7 +179,7 @@ class PermuteNest {
       base = space_.add(base, space_.scale(groups[g], loads()[g]));
       start = space_.add(start, space_.scale(groups[g], stores()[g]));
     }
-    V first = b_.iadd(space_.emitScalar(base), b_.imul(in.base, b_.index(plan_.word)));
+    V first = b_.iadd(space_.emitScalar(base), b_.imul(in.base, b_.index(loads()[plan_.ins[0]])));
     if (plan_.outer) first = b_.iadd(first, b_.imul(out.base, b_.index(loads()[*plan_.outer])));
     V to = b_.index(0);
     if (is_direct_) {
@@ -195,6 +195,8 @@ class PermuteNest {
   void fill(const Range& in, const Range& out, V first, V to) {
     if (plan_.way == Way::join)
       return in_.overSteps(b_, in, plan_.words, [&](V at) { joinLines(at, first, to); });
+    if (plan_.way == Way::within)
+      return in_.overSteps(b_, in, plan_.words, [&](V at) { moveWithin(at, first, to); });
     if (plan_.way == Way::part)
       return out_.overSteps(b_, out, plan_.words, [&](V at) { partLines(at, first, to); });
     out_.overSteps(b_, out, outerStep(), [&](V out_at) {
@@ -278,6 +280,27 @@ class PermuteNest {
     to = b_.iadd(to, b_.imul(at, b_.index(plan_.word)));
     for (size_t r = 0; r < parted.size(); ++r)
       put(to, static_cast<int64_t>(r) * pitch, parted[r], plan_.words * plan_.word);
+  }
+
+  // Vectors of the rows that a step has, the last one so that it ends with them.
+  void moveWithin(V at, V first, V to) {
+    const int64_t all = plan_.words * across();
+    const int64_t lanes = low_.machine.vector_bytes / byteSize(held_);
+    auto begin = [&](int64_t v) { return std::min(v * lanes, all - lanes); };
+    V before = b_.imul(at, b_.index(across()));
+    std::vector<V> vectors;
+    for (int64_t v = 0; v * lanes < all; ++v)
+      vectors.push_back(loadLanes(b_.iadd(first, before), begin(v), lanes));
+    const Words each{1, static_cast<int>(lanes)};
+    for (int64_t v = 0; v * lanes < all; ++v) {
+      V moved = gathered(b_, vectors, each, [&](int64_t lane) {
+        const int64_t place = begin(v) + lane, row = place / across();
+        const int64_t source = row * across() + lineAt(place % across() / plan_.word) +
+                               place % plan_.word;
+        return From(source / lanes, source - begin(source / lanes));
+      });
+      put(b_.iadd(to, before), begin(v), moved, lanes);
+    }
   }
 
   // Squares side by side in vectors; the last ones overlap their neighbours, or lack lines.

@@ -34,6 +34,7 @@ class Planner {
     }
     if (outs_.size() < 2 || outs_[0] == ins_[0]) return {};
     bytes_ *= plan_.word;
+    if (chooseWithin()) return plan_;
     const bool is_word = bytes_ > 8 || (bytes_ & (bytes_ - 1));
     if (is_word ? bytes_ > kWidestWord : plan_.word == 1 && !isThin(outs_[0]) && !isThin(ins_[0]))
       return {};
@@ -84,6 +85,31 @@ class Planner {
   void setOuter(size_t group) {
     plan_.outer = group;
     plan_.outer_size = extent(group);
+  }
+
+  // Dimensions that are the inner ones on both sides, and together a few vectors.
+  bool chooseWithin() {
+    const int64_t most = (vector_bytes_ == 64 ? 6 : 2) * vector_bytes_;
+    int64_t size = bytes_;
+    for (size_t k = 0; k + 1 < outs_.size(); ++k) {
+      size *= extent(outs_[k]);
+      if (size > most) return false;
+      if (outs_[k + 1] != ins_[k + 1] || !isSameSet(k + 1)) continue;
+      plan_.words = size <= vector_bytes_ ? 2 * vector_bytes_ / size : 1;
+      if (vector_bytes_ % size == 0) plan_.words /= 2;
+      plan_.way = PermutePlan::Way::within;
+      plan_.ins = {outs_[k + 1]};
+      plan_.in_size = extent(outs_[k + 1]);
+      setInner(k + 1);
+      pack();
+      return plan_.in_size >= plan_.words && size * plan_.in_size >= kFewBytes;
+    }
+    return false;
+  }
+
+  bool isSameSet(size_t count) const {
+    return std::is_permutation(outs_.begin(), outs_.begin() + static_cast<int64_t>(count),
+                               ins_.begin());
   }
 
   void chooseWords() {

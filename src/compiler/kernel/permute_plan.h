@@ -17,6 +17,7 @@ struct PermutePlan {
     part,   // lanes become few lines
     tiles,  // squares of words
     words,  // each word by itself
+    within, // words change places within a few vectors
   } way = Way::tiles;
   int64_t word = 1;           // elements that stay together
   int64_t words = 1;          // turned at a time, along the input

@@ -1,7 +1,5 @@
 #include "compiler/kernel/thin_lines.h"
 
-#include <functional>
-
 namespace tercel::kernel {
 namespace {
 
@@ -20,24 +18,30 @@ V shuffleWords(Builder& b, Words words, V x, V y, const std::function<int64_t(in
   return b.shuffle(x, y, list);
 }
 
-// Vector after vector is put in where its words go: `from` says which word of which one.
-using From = std::pair<int64_t, int64_t>;
-V gathered(Builder& b, Words words, const std::vector<V>& parts,
-           const std::function<From(int64_t)>& from) {
-  V all = parts[0];
-  for (size_t p = 1; p < parts.size(); ++p)
-    all = shuffleWords(b, words, all, parts[p], [&](int64_t w) -> int64_t {
-      const auto [part, word] = from(w);
-      if (part == static_cast<int64_t>(p)) return words.words + word;
-      return part > static_cast<int64_t>(p) ? -1 : p == 1 ? word : w;
-    });
-  return all;
-}
-
 // Fewer steps than by powers of two.
 bool isGathered(int64_t lines) { return lines == 3; }
 
 }  // namespace
+
+// Vector after vector is put in where its words go.
+V gathered(Builder& b, const std::vector<V>& parts, Words words,
+           const std::function<From(int64_t)>& from) {
+  std::vector<int64_t> used;
+  for (int64_t p = 0; p < static_cast<int64_t>(parts.size()); ++p)
+    for (int64_t w = 0; w < words.words; ++w)
+      if (from(w).first == p && (used.empty() || used.back() != p)) used.push_back(p);
+  V all = parts[static_cast<size_t>(used[0])];
+  if (used.size() == 1)
+    return shuffleWords(b, words, all, {}, [&](int64_t w) { return from(w).second; });
+  for (size_t k = 1; k < used.size(); ++k)
+    all = shuffleWords(b, words, all, parts[static_cast<size_t>(used[k])],
+                       [&](int64_t w) -> int64_t {
+      const auto [part, word] = from(w);
+      if (part == used[k]) return words.words + word;
+      return part > used[k] ? -1 : k == 1 ? word : w;
+    });
+  return all;
+}
 
 int64_t powerFrom(int64_t n) {
   int64_t power = 1;
@@ -57,7 +61,7 @@ std::vector<V> joinedLines(Builder& b, const std::vector<V>& lines, Words words)
   std::vector<V> now = lines;
   if (isGathered(count)) {
     for (int64_t r = 0; r < count; ++r)
-      now[static_cast<size_t>(r)] = gathered(b, words, lines, [&](int64_t w) {
+      now[static_cast<size_t>(r)] = gathered(b, lines, words, [&](int64_t w) {
         return From((r * n + w) % count, (r * n + w) / count);
       });
     return now;
@@ -86,7 +90,7 @@ std::vector<V> partedLines(Builder& b, std::vector<V> vectors, int64_t lines, Wo
   std::vector<V> parted;
   if (isGathered(lines)) {
     for (int64_t r = 0; r < lines; ++r)
-      parted.push_back(gathered(b, words, vectors, [&](int64_t w) {
+      parted.push_back(gathered(b, vectors, words, [&](int64_t w) {
         return From((w * lines + r) / n, (w * lines + r) % n);
       }));
     return parted;

@@ -1,5 +1,7 @@
 // A few long lines become as many lanes of one, or back, in registers.
 #pragma once
+#include <functional>
+#include <utility>
 #include <vector>
 
 #include "compiler/kernel/builder.h"
@@ -11,6 +13,11 @@ struct Words {
   int lanes = 1, words = 1;
 };
 int64_t powerFrom(int64_t n);  // the first power of two that is not less
+
+// Of each word of the result, which of the parts has it, and where.
+using From = std::pair<int64_t, int64_t>;
+V gathered(Builder& b, const std::vector<V>& parts, Words words,
+           const std::function<From(int64_t)>& from);
 
 // How many of so many words in a vector are whole columns of lines.
 int64_t joinedWords(int64_t lines, int64_t words);
