@@ -55,6 +55,7 @@ class PermuteNest {
   int64_t extent(size_t group) const { return loops_.groupExtent(group); }
   int64_t wordBytes() const { return plan_.word * byteSize(held_); }
   int64_t across() const { return plan_.inner_size * plan_.word; }  // elements, of one `outer`
+  int64_t packedRow() const { return across() * plan_.outer_size; }
 
   void probeAll(Emitter& e, const Indices& i) {
     const Dims& own = m_.shape(turned_.transpose).dims;
@@ -106,14 +107,15 @@ class PermuteNest {
     const int64_t size = wordBytes(), step = plan_.words;
     const bool is_few = plan_.way != Way::tiles && plan_.way != Way::words;
     const int64_t block = (is_few ? kFewLines : kBlock) / size / plan_.inner_size;
+    const int64_t packed = block / plan_.outer_size;
     auto places = [&](int64_t bytes, int64_t multiple) {
       return std::max<int64_t>(1, bytes / multiple) * multiple;
     };
     int64_t in = plan_.in_size;
     if (plan_.is_packed && plan_.run < plan_.in_size) {
-      in = places(block, plan_.run);
+      in = places(packed, plan_.run);
     } else if (plan_.is_packed) {
-      in = places(block, step);
+      in = places(packed, step);
     } else if (plan_.way == Way::tiles || plan_.way == Way::words) {
       in = places(kLine / size, step);
     }
@@ -122,7 +124,7 @@ class PermuteNest {
     if (plan_.in_size < step) in_ = Side(plan_.in_size, plan_.in_size);
     const int64_t outer_step = plan_.way == Way::part ? step : outerStep();
     out_ = Side(plan_.outer_size,
-                places(block / in_.size, outer_step));
+                plan_.is_packed ? plan_.outer_size : places(block / in_.size, outer_step));
     tasks_ = elementCount(task_extents_) * in_.blocks * out_.blocks;
   }
 
@@ -136,13 +138,13 @@ class PermuteNest {
   void chooseScratch() {
     lanes_ = low_.movesBits() ? low_.machine.vector_bytes / static_cast<int>(byteSize(held_))
                               : vectorLanes(m_, low_.cluster, low_.machine);
-    const int64_t length = plan_.is_packed ? std::min(plan_.run, in_.size) * across()
+    const int64_t length = plan_.is_packed ? std::min(plan_.run, in_.size) * packedRow()
                                            : out_.size * across();
     while (lanes_ > 1 && lanes_ / 2 >= length) lanes_ /= 2;
     streaming_ = length * byteSize(held_) >= kShortest &&
                  streamsOutputs(low_, lanes_, kLineBytes, kStreamed);
     const int64_t line = kLineBytes / byteSize(held_), behind = mostLines() * plan_.word;
-    pitch_ = across();
+    pitch_ = packedRow();
     if (!plan_.is_packed) {
       pitch_ = (length + behind + line - 1) / line * line;
       if (pitch_ / line % 2 == 0) pitch_ += line;
@@ -366,7 +368,7 @@ class PermuteNest {
   }
 
   void finish(std::vector<Index> groups, const Range& in, const Range& out) {
-    const V row = b_.index(across());
+    const V row = b_.index(plan_.is_packed ? packedRow() : across());
     if (plan_.is_packed && plan_.run == plan_.in_size)
       return emitRun(groups, b_.imul(in.first, row), b_.imul(in.last, row),
                      b_.imul(b_.isub(in.first, in.base), b_.index(pitch_)));
@@ -377,7 +379,7 @@ class PermuteNest {
         groups[starts_[k]] = asLoop(at[starts_.size() - 1 - k], extent(starts_[k]));
       V begin = b_.imul(b_.isub(i, in.base), b_.index(pitch_));
       if (plan_.is_packed)
-        return emitRun(groups, b_.index(0), b_.index(plan_.run * across()), begin);
+        return emitRun(groups, b_.index(0), b_.index(plan_.run * packedRow()), begin);
       begin = b_.iadd(begin, b_.imul(b_.isub(out.first, out.base), row));
       emitRun(groups, b_.imul(out.first, row), b_.imul(out.last, row), begin);
     });

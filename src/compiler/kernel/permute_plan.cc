@@ -10,6 +10,7 @@ namespace {
 constexpr int64_t kThin = 16;        // words of a short side, at most
 constexpr int64_t kWidestWord = 32;  // bytes; longer ones are lines
 constexpr int64_t kLine = 256;       // bytes of a line that is no longer short
+constexpr int64_t kLongRow = 1024;   // bytes of a row in the output that is
 constexpr int64_t kFewBytes = 256;   // of a plane, not worth a task
 
 class Planner {
@@ -36,11 +37,15 @@ class Planner {
     bytes_ *= plan_.word;
     if (chooseWithin()) return plan_;
     const bool is_word = bytes_ > 8 || (bytes_ & (bytes_ - 1));
-    if (is_word ? bytes_ > kWidestWord : plan_.word == 1 && !isThin(outs_[0]) && !isThin(ins_[0]))
+    if (is_word && bytes_ > kWidestWord) return {};
+    const bool is_packed = !is_word && endsWithinLines();
+    if (!is_word && !is_packed && plan_.word == 1 && !isThin(outs_[0]) && !isThin(ins_[0]))
       return {};
     plan_.ins = {ins_[0]};
     if (is_word)
       chooseWords();
+    else if (is_packed)
+      choosePacked();
     else if (!chooseLines())
       chooseTiles();
     const int64_t plane = plan_.in_size * plan_.inner_size * plan_.outer_size * bytes_;
@@ -52,6 +57,15 @@ class Planner {
   int64_t extent(size_t group) const { return loops_.groupExtent(group); }
   int64_t inVector() const { return vector_bytes_ / bytes_; }
   bool isThin(size_t group) const { return extent(group) <= std::min(kThin, inVector()); }
+  // Of rows in the output that follow each other, and are shorter than what is worth whole lines.
+  bool endsWithinLines() const {
+    const int64_t row = extent(outs_[0]) * bytes_;
+    return outs_[1] == ins_[0] && row < kLongRow && row % kLineBytes && !isThin(outs_[0]) &&
+           !isThin(ins_[0]);
+  }
+  int64_t square() const {
+    return std::min(vector_bytes_ / std::max<int64_t>(2, bytes_), kThin);
+  }
   bool isTaken(size_t group) const {
     auto has = [&](const std::vector<size_t>& list) {
       return std::ranges::find(list, group) != list.end();
@@ -76,8 +90,9 @@ class Planner {
   // The output goes on along the input's side.
   void pack() {
     plan_.is_packed = true;
-    for (size_t k = 0; k < plan_.ins.size() && plan_.inner.size() + k < outs_.size(); ++k) {
-      if (outs_[plan_.inner.size() + k] != plan_.ins[k]) break;
+    const size_t first = plan_.inner.size() + (plan_.outer ? 1 : 0);
+    for (size_t k = 0; k < plan_.ins.size() && first + k < outs_.size(); ++k) {
+      if (outs_[first + k] != plan_.ins[k]) break;
       plan_.run *= extent(plan_.ins[k]);
     }
   }
@@ -147,6 +162,13 @@ class Planner {
     return true;
   }
 
+  void choosePacked() {
+    plan_.words = square();
+    setOuter(outs_[0]);
+    extendIns(plan_.words);
+    pack();
+  }
+
   void chooseTiles() {
     plan_.way = PermutePlan::Way::tiles;
     int64_t size = 1;
@@ -158,7 +180,7 @@ class Planner {
     setInner(count);
     const bool ends = count == outs_.size() || isTaken(outs_[count]);
     if (!ends) setOuter(outs_[count]);
-    plan_.words = std::min(vector_bytes_ / std::max<int64_t>(2, bytes_), kThin);
+    plan_.words = square();
     extendIns(plan_.words);
     if (ends) pack();
     const int64_t across = plan_.inner_size * plan_.outer_size;
