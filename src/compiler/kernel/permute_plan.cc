@@ -8,7 +8,7 @@ namespace tercel::kernel {
 namespace {
 
 constexpr int64_t kThin = 16;        // words of a short side, at most
-constexpr int64_t kWidestWord = 32;  // bytes; longer ones are lines
+constexpr int64_t kWidestWord = 128; // bytes; longer ones are lines
 constexpr int64_t kLine = 256;       // bytes of a line that is no longer short
 constexpr int64_t kLongRow = 1024;   // bytes of a row in the output that is
 constexpr int64_t kFewBytes = 256;   // of a plane, not worth a task
