@@ -281,6 +281,58 @@ TEST(Lanes, Movement) {
   });
 }
 
+// Interleaved within blocks of 16 bytes by units of one lane or two, or whole blocks of both, and
+// what is nearly so.
+std::vector<std::vector<int16_t>> blockLists(int lanes, int in_block) {
+  std::vector<std::vector<int16_t>> lists;
+  auto add = [&](auto&& lane) {
+    std::vector<int16_t> list;
+    for (int i = 0; i < lanes; ++i) list.push_back(static_cast<int16_t>(lane(i)));
+    lists.push_back(list);
+    list[static_cast<size_t>(lanes - 1)] = 1;
+    lists.push_back(list);
+  };
+  for (int high = 0; high < 2; ++high)
+    for (int unit = 1; unit < in_block; unit *= 2)
+      add([&](int i) {
+        const int n = i % in_block / unit;
+        return n % 2 * lanes + i / in_block * in_block + high * in_block / 2 + n / 2 * unit +
+               i % unit;
+      });
+  for (int odd = 0; odd < 2; ++odd)
+    add([&](int i) { return (2 * (i / in_block) + odd) * in_block % (2 * lanes) + i % in_block; });
+  add([&](int i) { return i < lanes / 2 ? lanes - in_block + i % in_block : lanes + i; });
+  add([&](int i) { return 2 * lanes - 1 - i; });
+  return lists;
+}
+
+TEST(Lanes, ChangePlacesByBlocks) {
+  for (Scalar s : {Scalar::i32, Scalar::f64})
+    for (int bytes : {16, 32, 64}) {
+      const auto size = static_cast<int>(kernel::byteSize(s));
+      const int lanes = bytes / size;
+      Kernel kernel{.name = cat("blocks_", kernel::scalarName(s), lanes)};
+      Builder b(kernel);
+      auto x = b.addParam(s, true), out = b.addParam(s, false);
+      V low = b.load(x, b.index(0), lanes), high = b.load(x, b.index(lanes), lanes);
+      std::vector<uint8_t> xs(2 * static_cast<size_t>(bytes)), want;
+      for (size_t i = 0; i < xs.size(); ++i) xs[i] = static_cast<uint8_t>(i);
+      int64_t at = 0;
+      for (const std::vector<int16_t>& list : blockLists(lanes, 16 / size)) {
+        b.store(out, b.index(at), b.shuffle(low, high, list));
+        at += lanes;
+        for (int16_t lane : list)
+          want.insert(want.end(), &xs[static_cast<size_t>(lane * size)],
+                      &xs[static_cast<size_t>(lane * size)] + size);
+      }
+      onTargets(kernel, [&](const MachineCode& code) {
+        std::vector<uint8_t> outs(want.size());
+        code({xs.data(), outs.data()});
+        EXPECT_EQ(outs, want) << kernel.name;
+      });
+    }
+}
+
 TEST(Lanes, PickedOutOfMore) {
   for (Scalar s : {Scalar::i1, Scalar::i8, Scalar::i16, Scalar::i32, Scalar::f64})
     for (int from : {4, 16, 64})

@@ -138,6 +138,7 @@ class Selector {
   Reg shuffle(const Inst& inst);
   Reg shuffleWithin(const Inst& inst, Reg a, Type from);
   Reg permute(const Inst& inst, Reg a, Reg b, Type type);
+  Reg permuteByBlocks(const Inst& inst, Reg a, Reg b, Type type);
   Reg widened(Reg a, Reg b, Type half);
 
   // selector_convert.cc

@@ -8,8 +8,9 @@
 namespace tercel::kernel {
 
 // lines[i] word j becomes lines[j] word i, words being of `word` lanes. As many lines as words, a
-// power of two; lines may hold several such squares, side by side. Blocks down to 16 bytes are exchanged, each step's half the size of the last; within 16 bytes, where x86 has
-// instructions for it, pairs of lines are interleaved until their elements have changed places.
+// power of two; lines may hold several such squares, side by side. Of two lines one gets the even
+// blocks of 16 bytes, the other the odd ones; within 16 bytes, where x86 has instructions for it,
+// pairs of lines are interleaved until their elements have changed places.
 inline void transposeTile(Builder& b, std::vector<V>& lines, int word = 1) {
   int n = static_cast<int>(lines.size());
   int unit = std::min(n, 16 / word / static_cast<int>(byteSize(b.type(lines[0]).scalar)));
@@ -30,12 +31,12 @@ inline void transposeTile(Builder& b, std::vector<V>& lines, int word = 1) {
     x = b.shuffle(a, c, one);
     y = b.shuffle(a, c, two);
   };
-  for (int half = n / 2; half >= unit; half /= 2) {
+  for (int half = unit; half < n; half *= 2) {
+    auto block = [&](int j, int odd) { return (2 * (j / unit) + odd) * unit + j % unit; };
     for (int i = 0; i < n; ++i)
       if ((i / half) % 2 == 0)
         pair(lines[static_cast<size_t>(i)], lines[static_cast<size_t>(i + half)],
-             [&](int j) { return (j / half) % 2 ? n + j - half : j; },
-             [&](int j) { return (j / half) % 2 ? n + j : j + half; });
+             [&](int j) { return block(j, 0); }, [&](int j) { return block(j, 1); });
   }
   for (int done = 1; done < unit; done *= 2) {
     std::vector<V> next = lines;
