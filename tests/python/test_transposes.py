@@ -1,0 +1,44 @@
+"""Permutations of dimensions: images and batches with short lines, words of several elements, and
+element work before and after"""
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+from hypothesis import given, settings, strategies as st
+
+CASES = [((8, 3971), (1, 0)), ((397, 13), (1, 0)), ((30, 7, 129), (0, 2, 1)),
+         ((30, 129, 5), (0, 2, 1)), ((4, 28, 30, 3), (0, 3, 1, 2)), ((4, 3, 28, 30), (0, 2, 3, 1)),
+         ((22, 3, 57, 9, 2), (3, 0, 1, 2, 4)), ((211, 14, 3), (1, 0, 2)), ((33, 24, 10, 4), (2, 1, 0, 3)),
+         ((2, 39, 20, 5, 5), (4, 1, 2, 0, 3)), ((7, 5, 224, 4), (3, 1, 2, 0)), ((200, 5, 7), (0, 2, 1)),
+         ((29, 2, 55, 75), (0, 3, 1, 2)), ((63, 316), (1, 0)), ((9, 101, 19, 3), (2, 1, 3, 0))]
+TYPES = ["float32", "float16", "bfloat16", "int32", "uint8", "bool", "complex64"]
+
+
+def values(rng, shape, dtype):
+    return jnp.asarray(rng.integers(0, 100, shape)).astype(dtype)
+
+
+@pytest.mark.parametrize("dtype", TYPES)
+@pytest.mark.parametrize("shape, order", CASES)
+def test_moved_and_computed_with(agree, rng, shape, order, dtype):
+    x = values(rng, shape, dtype)
+    other = values(rng, np.array(shape)[list(order)], dtype)
+    agree(lambda x: x.transpose(order), x)
+    if dtype != "bool":
+        agree(lambda x: x.transpose(order) * 2 + 1, x)
+        agree(lambda x, y: ((x + x).transpose(order) - y).reshape(-1), x, other)
+    agree(lambda x: x.astype("float32" if dtype != "complex64" else dtype).transpose(order), x)
+
+
+@settings(max_examples=40, deadline=None)
+@given(shape=st.lists(st.sampled_from([1, 2, 3, 4, 5, 7, 8, 12, 16, 31, 40]), min_size=2, max_size=5),
+       dtype=st.sampled_from(TYPES[:5]), data=st.data())
+def test_any(tercel, shape, dtype, data):
+    order = data.draw(st.permutations(range(len(shape))))
+    x = np.arange(np.prod(shape)).reshape(shape) % 113
+    with jax.default_device(tercel):
+        moved, made = jax.jit(lambda x: (x.transpose(order), (x * 2).transpose(order) + 1))(
+            jnp.asarray(x).astype(dtype))
+    assert np.array_equal(np.asarray(moved).astype(int), x.transpose(order))
+    assert np.array_equal(np.asarray(made).astype(int), x.transpose(order) * 2 + 1)
