@@ -336,16 +336,19 @@ class PermuteNest {
     return b_.shuffle(low, high, list);
   }
 
+  // Vectors of which only the first elements are there.
+  V loadFirst(V from, int64_t offset, int64_t count, int64_t lanes) {
+    return loadLanes(from, offset, lanes,
+                     firstLanes(b_, static_cast<int>(lanes), b_.index(count)));
+  }
+
   // The words that there are of a tile's line: no power of two is loaded as two that overlap.
   V loadFew(V from, int64_t offset) {
     const int64_t count = std::min(plan_.words, plan_.in_size);
     if (count == plan_.words) return load(from, offset, count);
     const int64_t half = powerFrom(count + 1) / 2;
-    if (half < count && low_.machine.vector_bytes == 64 && byteSize(held_) >= 4) {
-      const auto lanes = static_cast<int>(plan_.words * plan_.word);
-      const Guard guard = firstLanes(b_, lanes, b_.index(count * plan_.word));
-      return loadLanes(from, offset, lanes, guard);
-    }
+    if (half < count && low_.machine.vector_bytes == 64)
+      return loadFirst(from, offset, count * plan_.word, plan_.words * plan_.word);
     V low = load(from, offset, half);
     V high = half == count ? low : load(from, offset + (count - half) * plan_.word, half);
     std::vector<int16_t> list;
@@ -357,14 +360,21 @@ class PermuteNest {
     return b_.shuffle(low, high, list);
   }
 
+  // In the order of the scratch memory: what is stored behind a word, the next one overwrites.
   void copyWords(V from, V to) {
-    const int64_t half = powerFrom(plan_.word + 1) / 2, rest = plan_.word - half;
-    for (int64_t r = 0; r < plan_.inner_size; ++r)
-      for (int64_t i = 0; i < plan_.words; ++i) {
-        const int64_t place = lineAt(r) + i * plan_.word, put = i * pitch_ + r * plan_.word;
-        b_.store(scratch_, to, loadLanes(from, place, half), put);
-        if (rest) b_.store(scratch_, to, loadLanes(from, place + rest, half), put + rest);
-      }
+    for (int64_t i = 0; i < plan_.words; ++i)
+      for (int64_t r = 0; r < plan_.inner_size; ++r)
+        copyWord(from, lineAt(r) + i * plan_.word, to, i * pitch_ + r * plan_.word);
+  }
+
+  void copyWord(V from, int64_t place, V to, int64_t put) {
+    const int64_t whole = powerFrom(plan_.word), half = whole / 2, rest = plan_.word - half;
+    if (whole == plan_.word)
+      return b_.store(scratch_, to, loadLanes(from, place, whole), put);
+    if (low_.machine.vector_bytes == 64)
+      return b_.store(scratch_, to, loadFirst(from, place, plan_.word, whole), put);
+    b_.store(scratch_, to, loadLanes(from, place, half), put);
+    b_.store(scratch_, to, loadLanes(from, place + rest, half), put + rest);
   }
 
   void finish(std::vector<Index> groups, const Range& in, const Range& out) {

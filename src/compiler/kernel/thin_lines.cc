@@ -19,7 +19,7 @@ V shuffleWords(Builder& b, Words words, V x, V y, const std::function<int64_t(in
 }
 
 // Fewer steps than by powers of two.
-bool isGathered(int64_t lines) { return lines == 3; }
+bool isGathered(int64_t lines) { return lines == 3 || lines == 5; }
 
 }  // namespace
 
