@@ -16,7 +16,8 @@ using Way = PermutePlan::Way;
 // Bytes that a task turns: of few lines less, which stay in the nearest cache beside what is read.
 constexpr int64_t kBlock = 32 << 10, kFewLines = 8 << 10;
 constexpr int64_t kLine = 256;        // of them along the input, where that is long
-constexpr int64_t kStreamed = 4 << 20, kShortest = 1 << 10;
+// Bytes of an output that goes around the caches, of lines that lie far apart less; and of a run.
+constexpr int64_t kStreamed = 16 << 20, kStreamedFar = 8 << 20, kShortest = 1 << 10;
 
 class PermuteNest {
  public:
@@ -70,8 +71,8 @@ class PermuteNest {
   }
   static IndexSpace& space(Emitter& e) { return e.space(); }
 
-  // The groups along which the output has no gaps, outermost first; what other groups of the input's
-  // side there are says where a run begins.
+  // The groups along which the output has no gaps, outermost first; what other groups there are of
+  // the input's side says where a run begins.
   void findRuns() {
     std::vector<size_t> run;
     for (size_t g = 0; g < stores().size(); ++g)
@@ -105,8 +106,7 @@ class PermuteNest {
 
   void chooseBlocks() {
     const int64_t size = wordBytes(), step = plan_.words;
-    const bool is_few = plan_.way != Way::tiles && plan_.way != Way::words;
-    const int64_t block = (is_few ? kFewLines : kBlock) / size / plan_.inner_size;
+    const int64_t block = (isOfFewLines() ? kFewLines : kBlock) / size / plan_.inner_size;
     const int64_t packed = block / plan_.outer_size;
     auto places = [&](int64_t bytes, int64_t multiple) {
       return std::max<int64_t>(1, bytes / multiple) * multiple;
@@ -128,6 +128,8 @@ class PermuteNest {
     tasks_ = elementCount(task_extents_) * in_.blocks * out_.blocks;
   }
 
+  bool isOfFewLines() const { return plan_.way != Way::tiles && plan_.way != Way::words; }
+
   // Places of `outer` that are turned at a time, in tiles.
   int64_t outerStep() const {
     if (plan_.way != Way::tiles) return 1;
@@ -142,7 +144,8 @@ class PermuteNest {
                                            : out_.size * across();
     while (lanes_ > 1 && lanes_ / 2 >= length) lanes_ /= 2;
     streaming_ = length * byteSize(held_) >= kShortest &&
-                 streamsOutputs(low_, lanes_, kLineBytes, kStreamed);
+                 streamsOutputs(low_, lanes_, kLineBytes,
+                                isOfFewLines() ? kStreamed : kStreamedFar);
     const int64_t line = kLineBytes / byteSize(held_), behind = mostLines() * plan_.word;
     pitch_ = packedRow();
     if (!plan_.is_packed) {
@@ -371,8 +374,12 @@ class PermuteNest {
     const int64_t whole = powerFrom(plan_.word), half = whole / 2, rest = plan_.word - half;
     if (whole == plan_.word)
       return b_.store(scratch_, to, loadLanes(from, place, whole), put);
-    if (low_.machine.vector_bytes == 64)
-      return b_.store(scratch_, to, loadFirst(from, place, plan_.word, whole), put);
+    if (low_.machine.vector_bytes == 64) {
+      V word = loadFirst(from, place, plan_.word, whole);
+      if (!plan_.is_packed || !plan_.outer) return b_.store(scratch_, to, word, put);
+      const Guard guard = firstLanes(b_, static_cast<int>(whole), b_.index(plan_.word));
+      return b_.storeMasked(scratch_, to, word, guard.lanes, put);
+    }
     b_.store(scratch_, to, loadLanes(from, place, half), put);
     b_.store(scratch_, to, loadLanes(from, place + rest, half), put + rest);
   }

@@ -10,7 +10,8 @@ namespace {
 constexpr int64_t kThin = 16;        // words of a short side, at most
 constexpr int64_t kWidestWord = 128; // bytes; longer ones are lines
 constexpr int64_t kLine = 256;       // bytes of a line that is no longer short
-constexpr int64_t kLongRow = 1024;   // bytes of a row in the output that is
+constexpr int64_t kLongRow = 4096;   // bytes of a row in the output that is
+constexpr int64_t kFewWords = 8;     // written out
 constexpr int64_t kFewBytes = 256;   // of a plane, not worth a task
 
 class Planner {
@@ -129,14 +130,13 @@ class Planner {
 
   void chooseWords() {
     plan_.way = PermutePlan::Way::words;
-    if (extent(outs_[0]) * bytes_ < kLine && outs_[1] == ins_[0]) {
+    const bool follows = outs_[1] == ins_[0] && extent(outs_[0]) * bytes_ < kLongRow;
+    if (follows && extent(outs_[0]) <= kFewWords)
       setInner(1);
-      extendIns(kLine / bytes_);
-      pack();
-    } else {
+    else
       setOuter(outs_[0]);
-      extendIns(4);
-    }
+    extendIns(follows ? kLine / bytes_ : 4);
+    if (follows) pack();
     plan_.words = std::min<int64_t>(4, plan_.in_size);
   }
 

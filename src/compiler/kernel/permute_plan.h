@@ -1,9 +1,9 @@
-// How a permutation of dimensions is cut and turned where lines are short on one side, or where what
-// moves is a word of several elements.
+// How a permutation of dimensions is cut and turned where lines are short on one side, or where
+// what moves is a word of several elements.
 //
-// The plane that a task turns has two sides: `ins` are groups of loops that lie together in the input,
-// from its innermost on, and `inner` and `outer` those in the output. What is turned lies in scratch
-// memory, for each place of `ins` the places of the output's side in their order.
+// The plane that a task turns has two sides: `ins` are groups of loops that lie together in the
+// input, from its innermost on, and `inner` and `outer` those in the output. What is turned lies in
+// scratch memory, for each place of `ins` the places of the output's side in their order.
 #pragma once
 #include <optional>
 
@@ -30,7 +30,7 @@ struct PermutePlan {
   bool is_packed = false;  // the scratch memory is as the output; else there are gaps between places
 };
 
-// `loads` and `stores` are the strides of the loops' groups. Empty where whole tiles do better.
+// `loads` and `stores` are the strides of the loops' groups. None where whole tiles do better.
 std::optional<PermutePlan> planPermutation(const LoopPlan& loops, const std::vector<int64_t>& loads,
                                            const std::vector<int64_t>& stores,
                                            int64_t element_bytes, int64_t vector_bytes);

@@ -1,5 +1,5 @@
-// What transposes do block by block: places within a side that is cut in blocks, and runs of what is
-// in scratch memory stored by whole lines.
+// What transposes do block by block: places within a side that is cut in blocks, and runs of what
+// is in scratch memory stored by whole lines.
 #pragma once
 #include <algorithm>
 #include <functional>
@@ -47,8 +47,8 @@ struct Side {
 
 // A run of elements from `begin` to `last`: `vector` at each place of whole vectors, and of partial
 // ones with the number of their lanes. What goes around the caches does so by whole lines: where
-// `place` says where in memory the run begins, it begins with a partial vector that ends where a line
-// begins. `aligned`: only whole vectors.
+// `place` says where in memory the run begins, it begins with a partial vector that ends where a
+// line begins. `aligned`: only whole vectors.
 inline void overRun(Builder& b, V begin, V last, int lanes, bool aligned,
                     const std::function<V()>& place, const std::function<void(V, V)>& vector) {
   auto partial = [&](V at, V count) {

@@ -1,4 +1,4 @@
-// The one transposed operand of a cluster, whose elements all that is made of it has in their order.
+// The one transposed operand of a cluster: all that is made of it has its elements in their order.
 #pragma once
 #include "compiler/kernel/nest.h"
 
