@@ -111,14 +111,17 @@ class Planner {
       size *= extent(outs_[k]);
       if (size > most) return false;
       if (outs_[k + 1] != ins_[k + 1] || !isSameSet(k + 1)) continue;
-      plan_.words = size <= vector_bytes_ ? 2 * vector_bytes_ / size : 1;
-      if (vector_bytes_ % size == 0) plan_.words /= 2;
+      int64_t rows = size <= vector_bytes_ ? 2 * vector_bytes_ / size : 1;
+      if (vector_bytes_ % size == 0) rows /= 2;
+      const int64_t all = extent(outs_[k + 1]);
+      if (all < rows || size * all < kFewBytes) return false;
       plan_.way = PermutePlan::Way::within;
+      plan_.words = rows;
       plan_.ins = {outs_[k + 1]};
-      plan_.in_size = extent(outs_[k + 1]);
+      plan_.in_size = all;
       setInner(k + 1);
       pack();
-      return plan_.in_size >= plan_.words && size * plan_.in_size >= kFewBytes;
+      return true;
     }
     return false;
   }
