@@ -183,7 +183,7 @@ class TransposeNest {
                 V out_at) {
     Emitter e(b_, space_, m_, tile_);
     low_.bindInputs(e);
-    e.moves_bits |= !isComplex(dtype_) && isMoved(turned_.source);
+    e.keeps_bits |= !isComplex(dtype_) && isMoved(turned_.source);
     Index in_lanes = space_.loop(b_.iadd(in.base, in_at), in_.extent, true);
     std::vector<std::vector<V>> parts(scratch_.size());
     for (int i = 0; i < tile_; ++i) {

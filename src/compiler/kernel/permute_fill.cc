@@ -49,7 +49,7 @@ V PermuteFill::loadLanes(V place, int64_t offset, int64_t count, const Guard& gu
   const auto lanes = static_cast<int>(count);
   Emitter e(b_, space_, low_.module, lanes);
   low_.bindInputs(e);
-  e.moves_bits = true;
+  e.keeps_bits = true;
   const Shape& shape = low_.module.shape(source_);
   const int64_t all = std::max<int64_t>(2, shape.elements() - offset);
   Index at = space_.add(space_.loop(place, all, lanes > 1), Index(offset));
@@ -67,7 +67,7 @@ void PermuteFill::put(V to, int64_t offset, V vector, int64_t count) {
   if (scratch_) return b_.store(*scratch_, to, vector, offset);
   const int lanes = b_.type(vector).lanes;
   Emitter e(b_, space_, low_.module, lanes);
-  e.moves_bits = true;
+  e.keeps_bits = true;
   Guard guard;
   if (count < lanes) guard = firstLanes(b_, lanes, b_.index(count));
   const int64_t elements = low_.module.shape(low_.cluster.outputs[0]).elements();
