@@ -1,5 +1,4 @@
-"""Permutations of dimensions: images and batches with short lines, words of several elements, and
-element work before and after"""
+"""Permutations of dimensions: short lines, words of several elements, work before and after"""
 
 import jax
 import jax.numpy as jnp
