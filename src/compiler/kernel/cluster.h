@@ -20,6 +20,8 @@ struct Machine {
   bool has_pair_dot = false, has_byte_dot = false, has_tiles = false;  // as codegen's Target has them
   int64_t l1_bytes = 32 << 10;
   int64_t l2_bytes = 1 << 20;
+
+  bool hasMasks() const { return masked_bytes == 1; }  // of any elements, to load and to store
 };
 
 // The shape of a cluster's loops.

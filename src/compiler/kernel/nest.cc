@@ -224,8 +224,7 @@ bool streamsOutputs(const Lowering& low, int lanes, int64_t extent, int64_t larg
 }
 
 bool storesOver(const Lowering& low) {
-  constexpr int kWithMasks = 64;
-  return low.machine.vector_bytes < kWithMasks && low.mayStoreAgain();
+  return !low.machine.hasMasks() && low.mayStoreAgain();
 }
 
 size_t widestElement(const ir::Module& module, const Cluster& cluster) {

@@ -54,8 +54,7 @@ class PermuteNest {
   const std::vector<int64_t>& stores() const { return loops_.strides.back(); }
   int64_t extent(size_t group) const { return loops_.groupExtent(group); }
   int64_t wordBytes() const { return plan_.word * byteSize(held_); }
-  int64_t across() const { return plan_.inner_size * plan_.word; }  // elements, of one `outer`
-  int64_t packedRow() const { return across() * plan_.outer_size; }
+  int64_t packedRow() const { return plan_.across() * plan_.outer_size; }
 
   void probeAll(Emitter& e, const Indices& i) {
     const Dims& own = m_.shape(turned_.transpose).dims;
@@ -134,7 +133,7 @@ class PermuteNest {
     lanes_ = low_.movesBits() ? low_.machine.vector_bytes / static_cast<int>(byteSize(held_))
                               : vectorLanes(m_, low_.cluster, low_.machine);
     const int64_t length = plan_.is_packed ? std::min(plan_.run, in_.size) * packedRow()
-                                           : out_.size * across();
+                                           : out_.size * plan_.across();
     while (lanes_ > 1 && lanes_ / 2 >= length) lanes_ /= 2;
     streaming_ = length * byteSize(held_) >= kShortest &&
                  streamsOutputs(low_, lanes_, kLineBytes,
@@ -156,7 +155,7 @@ class PermuteNest {
     const int64_t lanes = plan_.words * plan_.word;
     if (plan_.way == Way::part || plan_.way == Way::within) return true;
     return plan_.way == Way::join && plan_.run == plan_.in_size &&
-           (low_.machine.vector_bytes == 64 ||
+           (low_.machine.hasMasks() ||
             joinedWords(plan_.inner_size, plan_.words) * plan_.word == lanes);
   }
 
@@ -183,7 +182,7 @@ class PermuteNest {
     V to = b_.index(0);
     if (!scratch_) {
       V places = plan_.outer ? b_.imul(out.base, b_.index(plan_.word))
-                             : b_.imul(in.base, b_.index(across()));
+                             : b_.imul(in.base, b_.index(plan_.across()));
       to = b_.iadd(space_.emitScalar(start), places);
     }
     fill_->emit(in_, out_, in, out, first, to);
@@ -191,7 +190,7 @@ class PermuteNest {
   }
 
   void finish(std::vector<Index> groups, const Range& in, const Range& out) {
-    const V row = b_.index(plan_.is_packed ? packedRow() : across());
+    const V row = b_.index(plan_.is_packed ? packedRow() : plan_.across());
     if (plan_.is_packed && plan_.run == plan_.in_size)
       return emitRun(groups, b_.imul(in.first, row), b_.imul(in.last, row),
                      b_.imul(b_.isub(in.first, in.base), b_.index(pitch_)));

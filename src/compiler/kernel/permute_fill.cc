@@ -25,7 +25,7 @@ void PermuteFill::emit(const Side& in_side, const Side& out_side, const Range& i
     if (plan_.outer) line = b_.iadd(line, b_.imul(out_at, b_.index(loads()[*plan_.outer])));
     in_side.overSteps(b_, in, std::min(plan_.words, plan_.in_size), [&](V at) {
       V from = b_.iadd(line, b_.imul(at, b_.index(plan_.word)));
-      V to = b_.iadd(b_.imul(at, b_.index(pitch_)), b_.imul(out_at, b_.index(across())));
+      V to = b_.iadd(b_.imul(at, b_.index(pitch_)), b_.imul(out_at, b_.index(plan_.across())));
       plan_.way == Way::tiles ? turnTiles(from, to) : copyWords(from, to);
     });
   });
@@ -81,7 +81,7 @@ void PermuteFill::joinLines(V at, V first, V to) {
   std::vector<V> lines;
   for (int64_t r = 0; r < plan_.inner_size; ++r)
     lines.push_back(load(from, lineAt(r), plan_.words));
-  to = b_.iadd(to, b_.imul(at, b_.index(across())));
+  to = b_.iadd(to, b_.imul(at, b_.index(plan_.across())));
   const int64_t step = joinedWords(plan_.inner_size, plan_.words) * plan_.word;
   const std::vector<V> joined = joinedLines(b_, lines, inVectors());
   for (size_t v = 0; v < joined.size(); ++v)
@@ -106,18 +106,18 @@ void PermuteFill::partLines(V at, V first, V to) {
 
 // Vectors of the rows that a step has, the last one so that it ends with them.
 void PermuteFill::moveWithin(V at, V first, V to) {
-  const int64_t all = plan_.words * across();
+  const int64_t all = plan_.words * plan_.across();
   const int64_t lanes = vectorBytes() / byteSize(held_);
   auto begin = [&](int64_t v) { return std::min(v * lanes, all - lanes); };
-  V before = b_.imul(at, b_.index(across()));
+  V before = b_.imul(at, b_.index(plan_.across()));
   std::vector<V> vectors;
   for (int64_t v = 0; v * lanes < all; ++v)
     vectors.push_back(loadLanes(b_.iadd(first, before), begin(v), lanes));
   const Words each{1, static_cast<int>(lanes)};
   for (int64_t v = 0; v * lanes < all; ++v) {
     V moved = gathered(b_, vectors, each, [&](int64_t lane) {
-      const int64_t place = begin(v) + lane, row = place / across();
-      const int64_t source = row * across() + lineAt(place % across() / plan_.word) +
+      const int64_t place = begin(v) + lane, row = place / plan_.across();
+      const int64_t source = row * plan_.across() + lineAt(place % plan_.across() / plan_.word) +
                              place % plan_.word;
       return From(source / lanes, source - begin(source / lanes));
     });
@@ -166,7 +166,7 @@ V PermuteFill::loadFew(V from, int64_t offset) {
   const int64_t count = std::min(plan_.words, plan_.in_size);
   if (count == plan_.words) return load(from, offset, count);
   const int64_t half = powerFrom(count + 1) / 2;
-  if (half < count && vectorBytes() == 64)
+  if (half < count && low_.machine.hasMasks())
     return loadFirst(from, offset, count * plan_.word, plan_.words * plan_.word);
   V low = load(from, offset, half);
   V high = half == count ? low : load(from, offset + (count - half) * plan_.word, half);
@@ -190,7 +190,7 @@ void PermuteFill::copyWord(V from, int64_t place, V to, int64_t put) {
   const int64_t whole = powerFrom(plan_.word), half = whole / 2, rest = plan_.word - half;
   if (whole == plan_.word)
     return b_.store(*scratch_, to, loadLanes(from, place, whole), put);
-  if (vectorBytes() == 64) {
+  if (low_.machine.hasMasks()) {
     V word = loadFirst(from, place, plan_.word, whole);
     if (!plan_.is_packed || !plan_.outer) return b_.store(*scratch_, to, word, put);
     const Guard guard = firstLanes(b_, static_cast<int>(whole), b_.index(plan_.word));

@@ -33,7 +33,6 @@ class PermuteFill {
   const std::vector<int64_t>& loads() const { return loops_.strides[turned_]; }
   const std::vector<int64_t>& stores() const { return loops_.strides.back(); }
   int64_t extent(size_t group) const { return loops_.groupExtent(group); }
-  int64_t across() const { return plan_.inner_size * plan_.word; }
   int vectorBytes() const { return low_.machine.vector_bytes; }
   int64_t lineAt(int64_t place) const;
   V load(V place, int64_t offset, int64_t words);

@@ -25,9 +25,10 @@ struct PermutePlan {
   std::vector<size_t> inner;  // innermost first; all of it is turned at a time
   std::optional<size_t> outer;
   int64_t in_size = 1, inner_size = 1, outer_size = 1;
+  int64_t across() const { return inner_size * word; }  // elements, of one place of `outer`
   // Places of `ins` from one to the next of which the output has no gap: all that a run has.
   int64_t run = 1;
-  bool is_packed = false;  // the scratch memory is as the output; else there are gaps between places
+  bool is_packed = false;  // scratch memory is as the output; else there are gaps between places
 };
 
 // `loads` and `stores` are the strides of the loops' groups. None where whole tiles do better.
