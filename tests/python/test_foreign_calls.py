@@ -240,3 +240,24 @@ def test_what_is_wrong_is_refused(tercel):
                             ("stablehlo.dynamic_top_k", [((3, 4), "float32"), ((3, 4), "int32")])):
         with pytest.raises(Exception, match=f"a wrong custom call to {target}"):
             call(tercel, target, [x], results)
+
+
+@pytest.mark.parametrize("target, operands, results", [
+    ("Qr", ["4x4xf32"], ["4x4xf32", "?xf32"]),
+    ("mhlo.topk", ["8xf32"], ["?xf32", "?xi32"]),
+    ("ApproxTopK", ["8xf32", "f32"], ["?xf32"])])
+def test_open_sizes_are_refused(tercel, target, operands, results):
+    kinds = [[f"tensor<{k}>" for k in some] for some in (operands, results)]
+    names = ", ".join(f"%{i}" for i in range(len(operands)))
+    count = f":{len(results)}" if len(results) > 1 else ""
+    last = f"%r#{len(results) - 1}" if count else "%r"
+    text = function(
+        f"%r{count} = stablehlo.custom_call @{target}({names}) {{"
+        "mhlo.backend_config = {reduction_dim = 0 : i64}, called_computations = [@before]} : "
+        f"({', '.join(kinds[0])}) -> ({', '.join(kinds[1])})\n"
+        f"%s = stablehlo.get_dimension_size {last}, dim = 0 : ({kinds[1][-1]}) -> tensor<i32>\n"
+        "return %s : tensor<i32>", kinds[0], ["tensor<i32>"])
+    text = text.replace("func.func public", comparator("float32", "LT") + "\nfunc.func public", 1)
+    with pytest.raises(Exception, match=f"a wrong custom call to {target}"):
+        run(tercel, text, *(np.zeros([int(d) for d in k.split("x")[:-1]], np.float32)
+                            for k in operands))

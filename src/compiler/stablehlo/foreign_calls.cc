@@ -33,7 +33,7 @@ bool isTaus(const ir::Type& matrix, const ir::Type& type) {
   Dims dims(matrix.shape.dims.begin(), matrix.shape.dims.end() - 2);
   const int64_t m = matrix.shape.dims[dims.size()], n = matrix.shape.dims[dims.size() + 1];
   dims.push_back(type.is_token || type.shape.rank() == 0 ? -1 : type.shape.dims.back());
-  return type == ir::Type{Shape{matrix.shape.dtype, dims}, false} &&
+  return type == ir::Type{Shape{matrix.shape.dtype, dims}, false} && dims.back() >= 0 &&
          dims.back() <= std::min(m, n);
 }
 
@@ -65,8 +65,9 @@ bool isShortened(const ir::Type& operand, const ir::Type& result, int64_t dimens
       result.shape.rank() != operand.shape.rank())
     return false;
   const auto d = static_cast<size_t>(dimension);
-  expected.shape.dims[d] = result.shape.dims[d];
-  return expected == result && result.shape.dims[d] <= operand.shape.dims[d];
+  const int64_t size = result.shape.dims[d];
+  expected.shape.dims[d] = size;
+  return expected == result && size >= 0 && size <= operand.shape.dims[d];
 }
 
 }  // namespace
