@@ -19,6 +19,9 @@ extern "C" void __sanitizer_set_death_callback(void (*callback)());
 extern "C" __attribute__((visibility("default"))) const char* __asan_default_options() {
   return "handle_abort=1:max_allocation_size_mb=1024";
 }
+extern "C" __attribute__((visibility("default"))) const char* __ubsan_default_options() {
+  return "abort_on_error=1:print_stacktrace=1";
+}
 
 namespace tercel::test {
 namespace {

@@ -53,6 +53,18 @@ TEST(StablehloReader, SettlesOpenSizes) {
   expectError(wrong.finish({wrong.f32x2}), Code::invalid_argument, "its result cannot be f32[2]");
 }
 
+// What is computed with sizes on the way goes to the evaluator, which takes what is well typed.
+TEST(StablehloReader, RefusesSizesOfWrongTypes) {
+  ProgramWriter p;
+  uint32_t open = p.tensor(p.f32, {-1}), scalar = p.tensor(p.s64, {});
+  p.add("constant_v1", {}, {scalar}, {p.intsAttr({1, 2})});
+  p.add("negate_v1", {1}, {scalar});
+  p.add("negate_v1", {0}, {open});
+  p.ret({3});
+  expectError(p.finish({open}), Code::invalid_argument,
+              "its types are (s64[2]), not the declared (s64[])");
+}
+
 TEST(StablehloReader, RewritesOldOps) {
   ProgramWriter p;
   uint32_t f32x32 = p.tensor(p.f32, {3, 2}), scalar = p.tensor(p.f32, {});

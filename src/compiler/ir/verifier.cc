@@ -13,6 +13,17 @@ namespace {
 // Regions nest by recursion; the parser allows no more.
 constexpr int kMaxDepth = 200;
 
+Status verifyAttrs(const Op& op) {
+  for (size_t i = 0; i < op.attrs.size(); ++i) {
+    AttrKey key = op.attrs[i].first;
+    if (!takesAttr(op.kind, key))
+      return invalidArgument(attrName(key), " is no attribute of ", opName(op.kind));
+    for (size_t j = 0; j < i; ++j)
+      if (op.attrs[j].first == key) return invalidArgument(attrName(key), " is given twice");
+  }
+  return {};
+}
+
 class Verifier {
  public:
   explicit Verifier(const Module& module)
@@ -72,7 +83,7 @@ class Verifier {
     size_t scope = visible_.size();
     for (size_t i = 0; i < region.args.size(); ++i) TERCEL_TRY(define(region.args[i], OpId{}, i));
     for (OpId op : region.ops) TERCEL_TRY(verifyOp(op, depth));
-    for (Value v : region.results) TERCEL_TRY(verifyUse(v, "a region's result"));
+    for (Value v : region.results) TERCEL_TRY(verifyVisible(v, "a region's result"));
     for (; visible_.size() > scope; visible_.pop_back()) is_visible_[visible_.back().index] = false;
     return {};
   }
@@ -92,32 +103,13 @@ class Verifier {
   }
 
   Status verifyParts(OpId id, const Op& op, int depth) {
-    for (Value v : op.operands) TERCEL_TRY(verifyUse(v, "an operand"));
+    for (Value v : op.operands) TERCEL_TRY(verifyVisible(v, "an operand"));
     for (RegionId region : op.regions) TERCEL_TRY(verifyRegion(region, depth + 1));
-    TERCEL_TRY(verifyAttrs(op));
-    std::vector<Type> types;
-    for (size_t i = 0; i < op.results.size(); ++i) {
-      TERCEL_TRY(define(op.results[i], id, i));
-      types.push_back(module_.type(op.results[i]));
-    }
-    TERCEL_ASSIGN(std::vector<Type> inferred,
-                  inferTypes(module_, op.kind, op.operands, op.attrs, op.regions, types));
-    if (inferred == types) return {};
-    return invalidArgument("has types ", toString(types), ", inferred are ", toString(inferred));
+    for (size_t i = 0; i < op.results.size(); ++i) TERCEL_TRY(define(op.results[i], id, i));
+    return verifyUse(module_, op);
   }
 
-  Status verifyAttrs(const Op& op) {
-    for (size_t i = 0; i < op.attrs.size(); ++i) {
-      AttrKey key = op.attrs[i].first;
-      if (!takesAttr(op.kind, key))
-        return invalidArgument(attrName(key), " is no attribute of ", opName(op.kind));
-      for (size_t j = 0; j < i; ++j)
-        if (op.attrs[j].first == key) return invalidArgument(attrName(key), " is given twice");
-    }
-    return {};
-  }
-
-  Status verifyUse(Value v, std::string_view as) {
+  Status verifyVisible(Value v, std::string_view as) {
     if (v.index >= is_visible_.size()) return internalError(as, " is no value");
     if (is_visible_[v.index]) return {};
     return internalError("%", v.index, ", ", as, ", is not defined before its use");
@@ -147,6 +139,16 @@ class Verifier {
 };
 
 }  // namespace
+
+Status verifyUse(const Module& module, const Op& op) {
+  TERCEL_TRY(verifyAttrs(op));
+  std::vector<Type> types;
+  for (Value v : op.results) types.push_back(module.type(v));
+  TERCEL_ASSIGN(std::vector<Type> inferred,
+                inferTypes(module, op.kind, op.operands, op.attrs, op.regions, types));
+  if (inferred == types) return {};
+  return invalidArgument("has types ", toString(types), ", inferred are ", toString(inferred));
+}
 
 Status verify(const Module& module) { return Verifier(module).run(); }
 

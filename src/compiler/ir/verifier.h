@@ -9,4 +9,7 @@ namespace tercel::ir {
 // The first violation, naming the op, the types and the source location.
 Status verify(const Module& module);
 
+// Whether the op's attributes are its kind's, and its results have the types that are inferred.
+Status verifyUse(const Module& module, const Op& op);
+
 }  // namespace tercel::ir

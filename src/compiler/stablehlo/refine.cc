@@ -6,6 +6,7 @@
 #include "compiler/eval/evaluator.h"
 #include "compiler/ir/infer.h"
 #include "compiler/ir/text.h"
+#include "compiler/ir/verifier.h"
 #include "compiler/stablehlo/module_builder.h"
 #include "compiler/stablehlo/wire_access.h"
 
@@ -226,6 +227,7 @@ Status ModuleBuilder::foldSizes(const WireOp& op, ir::OpId id, Block& block) {
   const ir::Op& built = module_.op(id);
   for (ir::Value v : built.results)
     if (!mayHoldSizes(module_.type(v))) return {};
+  if (built.kind == OpKind::constant_) return ir::verifyUse(module_, built);
   eval::Literals operands, results;
   std::vector<ir::Type> types;
   for (ir::Value v : built.results) types.push_back(module_.type(v));
@@ -238,7 +240,7 @@ Status ModuleBuilder::foldSizes(const WireOp& op, ir::OpId id, Block& block) {
   }
   if (built.operands.empty() || !isFunctionOfOperands(built)) return {};
   // The evaluator and the line below take what is used rightly.
-  TERCEL_TRY(ir::inferTypes(module_, built.kind, built.operands, built.attrs, {}, types).status());
+  TERCEL_TRY(ir::verifyUse(module_, built));
   if (is_size) {
     const auto d = static_cast<size_t>(built.integer(ir::AttrKey::dimension));
     results = {ir::Literal::scalar(static_cast<int32_t>(module_.shape(built.operand(0)).dims[d]))};
