@@ -1,4 +1,4 @@
-"""Permutations of dimensions: short lines, words of several elements, work before and after"""
+"""Permutations of dimensions, elements that lie apart: short lines, words of several elements"""
 
 import jax
 import jax.numpy as jnp
@@ -28,6 +28,20 @@ def test_moved_and_computed_with(agree, rng, shape, order, dtype):
         agree(lambda x: x.transpose(order) * 2 + 1, x)
         agree(lambda x, y: ((x + x).transpose(order) - y).reshape(-1), x, other)
     agree(lambda x: x.astype("float32" if dtype != "complex64" else dtype).transpose(order), x)
+
+
+@pytest.mark.parametrize("dtype", ["float32", "bfloat16", "uint8", "bool"])
+@pytest.mark.parametrize("step", [-1, -2, -3, 5])
+def test_every_so_many(agree, rng, step, dtype):
+    """Of rows that do not end where vectors do; under masks where something else is beside them."""
+    x = values(rng, (3, 533), dtype)
+    y = jnp.where(x[:, ::step] == values(rng, (3, 1), dtype), x[:, ::step], x[:, :1])
+    agree(lambda x: (x[:, ::step], x[::-1, 5:-3:abs(step)], x[:, 500::-abs(step)]), x)
+    agree(lambda x, y: jnp.where(x[:, ::step] == y, x[:, :1], x[:, ::step]), x, y)
+    agree(lambda x: jnp.concatenate([x[:, ::step], x[:, 3::-abs(step)], x[:, 9::abs(step)]], 1), x)
+    agree(lambda x: jnp.pad(x[:, ::step], ((0, 0), (5, 6))), x)
+    agree(lambda x: x.reshape(-1, 3)[:, ::-1].T, x)
+    agree(lambda x: x.reshape(1, 533, 3)[:, ::step].transpose(0, 2, 1), x)
 
 
 @settings(max_examples=40, deadline=None)

@@ -84,8 +84,8 @@ Elem Emitter::loadAt(BufferId buffer, DType dtype, const Index& index, bool stra
     }
     return {extend(step < 0 ? shuffled(b_, value, reversed) : value), {}};
   }
-  if (space_.linearInLanes(index, &step) && step > 1 && !complex &&
-      step <= mostApart(storedScalar(dtype), mask)) {
+  if (space_.linearInLanes(index, &step) && std::abs(step) > 1 && !complex &&
+      std::abs(step) <= mostApart(storedScalar(dtype), mask)) {
     const int apart = static_cast<int>(step);
     return {extend(mask.valid() ? loadStridedMasked(buffer, index, apart, mask)
                                 : loadStrided(buffer, index, apart)), {}};
@@ -106,34 +106,39 @@ int64_t Emitter::mostApart(Scalar stored, V mask) const {
   return is_quick ? mostVectors(stored) / 2 : 0;
 }
 
-// Every step-th element. Those beside them are found in the same vectors, but for the last one.
+// Every step-th element, of a negative step from the last. Those beside them are found in the same
+// vectors, but for the last one.
 V Emitter::loadStrided(BufferId buffer, const Index& index, int step) {
-  const int64_t ahead = index.constant > 0 ? index.constant % step : 0;
+  const int64_t first = index.constant + std::min(0, (lanes_ - 1) * step);
+  const int64_t ahead = first > 0 ? first % step : 0;
   std::vector<int64_t> places;
-  for (int lane = 0; lane < lanes_; ++lane) places.push_back(ahead + int64_t{lane} * step);
-  return loadPlaces(buffer, space_.emitScalar(index, true), index.constant - ahead, places);
+  for (int lane = 0; lane < lanes_; ++lane)
+    places.push_back(index.constant + int64_t{lane} * step - (first - ahead));
+  return loadPlaces(buffer, space_.emitScalar(index, true), first - ahead, places);
 }
 
 // The same of the lanes of a mask: those that are not in it may lie where there is no memory.
 V Emitter::loadStridedMasked(BufferId buffer, const Index& index, int step, V mask) {
   const auto width = static_cast<int>(wholeVector(buffer));
-  const int reach = (lanes_ - 1) * step + 1;
+  const int apart = std::abs(step), reach = (lanes_ - 1) * apart + 1;
+  const int64_t lowest = index.constant + std::min(0, (lanes_ - 1) * step);
+  auto turned = [&](int lane) { return step < 0 ? lanes_ - 1 - lane : lane; };
   const V flags = inBytes(b_, mask), none = b_.integer(b_.type(flags), 0);
   const V at = space_.emitScalar(index, true);
   V all;
   for (int first = 0; first < reach; first += width) {
     std::vector<int16_t> needed, from;
     for (int place = first; place < first + width; ++place) {
-      const bool is_one = place < reach && place % step == 0;
-      needed.push_back(static_cast<int16_t>(is_one ? place / step : lanes_));
+      const bool is_one = place < reach && place % apart == 0;
+      needed.push_back(static_cast<int16_t>(is_one ? turned(place / apart) : lanes_));
     }
     for (int lane = 0; lane < std::max(lanes_, width); ++lane) {
-      const int place = lane * step - first;
+      const int place = turned(lane) * apart - first;
       const bool is_here = lane < lanes_ && place >= 0 && place < width;
       from.push_back(static_cast<int16_t>(is_here ? width + place : lane));
     }
     const V here = b_.cast(Opcode::itrunc, b_.shuffle(flags, none, needed), Scalar::i1);
-    const V next = b_.loadMasked(buffer, at, here, index.constant + first);
+    const V next = b_.loadMasked(buffer, at, here, lowest + first);
     if (first + width >= reach) from.resize(static_cast<size_t>(lanes_));
     all = b_.shuffle(all.valid() ? all : next, next, from);
   }
