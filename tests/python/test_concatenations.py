@@ -165,3 +165,30 @@ def test_concatenated_rows(agree, rng, axis, sizes):
     parts = [rng.integers(0, 9, s).astype(np.float32) for s in shapes]
     agree(lambda *v: jnp.concatenate(v, axis), *parts)
     agree(lambda *v: jnp.concatenate([v[0], *(w * 2 + 1 for w in v[1:])], axis), *parts)
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64", "bfloat16", "uint8", "bool"])
+@pytest.mark.parametrize("count", [2, 3, 4, 6, 9, 17])
+def test_rows_of_single_elements(agree, rng, x64, count, dtype):
+    """As jnp.stack along the last dimension makes them, each element in its own way."""
+    x = jnp.asarray(rng.integers(0, 50, (5, 133, 3))).astype(dtype)
+    y = jnp.asarray(rng.integers(1, 50, (5, 133))).astype(dtype)
+
+    def ways(x, y):
+        first = [x[..., 0] * y, x[..., 1] + y, jnp.maximum(x[..., 2], y), y, x[..., 1]]
+        return [first[i % 5] if i < 5 else jnp.where(x[..., i % 3] > i, first[i % 5], y)
+                for i in range(count)]
+
+    agree(lambda x, y: jnp.stack(ways(x, y), -1), x, y)
+    agree(lambda x, y: jnp.moveaxis(jnp.stack(ways(x, y)), 0, -1), x, y)
+    agree(lambda x, y: jnp.stack(ways(x, y), -1).sum(-1), x, y)
+    agree(lambda x, y: jnp.stack([jnp.stack((ways(x, y) * 2)[:3], -1), x], -2) + y[..., None, None], x, y)
+    agree(lambda x, y: jnp.concatenate([x] + [w[..., None] for w in ways(x, y)], -1), x, y)
+
+
+def test_rows_of_what_is_costly(agree, rng):
+    a, b = (jnp.asarray(rng.normal(size=(40, 77)), jnp.float32) for _ in range(2))
+    agree(lambda a, b: jnp.stack([jnp.exp(a), jnp.sin(b), jnp.tanh(a * b), a / b, b ** 2], -1), a, b)
+    agree(lambda a, b: jnp.stack([jnp.stack([jnp.cos(a), -jnp.sin(a)], -1),
+                                  jnp.stack([jnp.sin(a), jnp.cos(a)], -1)], -2) @ b[0, :2], a, b)
+    agree(lambda a, b: jnp.cross(jnp.stack([a, b, a], -1), jnp.stack([b, b * a, a], -1)), a, b)

@@ -209,6 +209,19 @@ def test_scans(agree, rng, shape, axis, reverse):
                      jax.lax.cumlogsumexp(v, axis, reverse)), floats(rng, *shape))
 
 
+@pytest.mark.parametrize("reverse", [False, True])
+@pytest.mark.parametrize("size", [260, 20])
+def test_scans_of_what_lies_in_another_order(agree, rng, size, reverse):
+    x, y = (jnp.asarray(rng.integers(-50, 50, size), jnp.int32) for _ in range(2))
+    scan = jax.lax.cumsum if size == 20 else jax.lax.cummax
+    for low, high, inside in ((2, -1, 1), (4, -1, 1), (6, 0, 2), (-1, 3, 3), (0, 1, 3)):
+        agree(lambda x: scan(jax.lax.pad(x, jnp.int32(1), [(low, high, inside)]), 0, reverse), x)
+    for order in (lambda x, y: jnp.stack([x, y], -1), lambda x, y: jnp.repeat(x, 4),
+                  lambda x, y: jnp.stack([x, y, x + y]).T, lambda x, y: jnp.tile(x, 3)[1::2],
+                  lambda x, y: jnp.stack([x, y]).T.reshape(-1, 4)[:, ::-1]):
+        agree(lambda x, y: scan(order(x, y).ravel(), 0, reverse), x, y)
+
+
 @pytest.mark.native
 def test_scan_of_a_million():
     x = jnp.ones(1_000_003, jnp.int32)

@@ -9,7 +9,7 @@ namespace {
 
 // Where elements lie further apart, a gather is no slower than so many loads; of narrow ones it is
 // as many as there are lanes.
-int64_t mostVectors(Scalar scalar) { return bitWidth(scalar) >= 32 ? 8 : 16; }
+int64_t mostVectors(Scalar scalar) { return bitWidth(scalar) > 32 ? 8 : 16; }
 
 // Lanes a, a+step, a+2*step ... of a vector of n lanes.
 std::vector<int16_t> lanesFrom(int first, int step, int count) {

@@ -19,12 +19,13 @@ std::vector<Elem> elemLoop(Emitter& e, int64_t lo, int64_t hi, int64_t step,
 }
 
 void LanePlan::choose(const Dims& domain, const std::vector<bool>& walked,
-                      const Evaluate& evaluate) {
+                      const Evaluate& evaluate, bool in_order) {
   walked_ = walked;
   loops_ = planLoops(low_, domain, evaluate, walked);
   if (empty()) return;
   lanes_ = vectorLanes(low_.module, low_.cluster, low_.machine);
   chooseVector();
+  if (in_order && isWalked(vector_)) vector_ = walkedGroups().back();
   while (lanes_ > 1 && lanes_ / 2 >= vectorExtent()) lanes_ /= 2;
   rows_ = isWalked(vector_);
 }

@@ -27,7 +27,9 @@ class LanePlan {
  public:
   LanePlan(Lowering& low, IndexSpace& space) : low_(low), b_(low.builder), space_(space) {}
 
-  void choose(const Dims& domain, const std::vector<bool>& walked, const Evaluate& evaluate);
+  // in_order: what is walked is walked from its first element to its last.
+  void choose(const Dims& domain, const std::vector<bool>& walked, const Evaluate& evaluate,
+              bool in_order = false);
   void useScalars() { lanes_ = 1; }
   bool avoidRowsUpTo(int64_t longest);  // true: columns instead
   bool blockRowsUpTo(int64_t longest);  // true: blocks of rows

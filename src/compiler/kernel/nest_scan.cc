@@ -24,7 +24,7 @@ class ScanNest {
   void run() {
     std::vector<bool> walked(dims_.size(), false);
     walked[scan_.dimension] = true;
-    plan_.choose(dims_, walked, [&](Emitter& e, const Indices& i) { probe(e, i); });
+    plan_.choose(dims_, walked, [&](Emitter& e, const Indices& i) { probe(e, i); }, true);
     streaming_ = plan_.streams();
     packed_ = plan_.packRows();
     constexpr int64_t kAccumulators = 8;

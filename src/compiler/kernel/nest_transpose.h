@@ -10,6 +10,9 @@ bool lowerTransposed(Lowering& low);
 // The same where a few long lines do not become, or are not, as many lanes of one.
 bool lowerInterleaved(Lowering& low);
 
+// The same where rows of a few elements are made in different ways.
+bool lowerJoined(Lowering& low);
+
 // The same where lines are short on one side, or words of several elements move.
 bool lowerPermuted(Lowering& low);
 

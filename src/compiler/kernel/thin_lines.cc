@@ -18,8 +18,10 @@ V shuffleWords(Builder& b, Words words, V x, V y, const std::function<int64_t(in
   return b.shuffle(x, y, list);
 }
 
-// Fewer steps than by powers of two.
-bool isGathered(int64_t lines) { return lines == 3 || lines == 5; }
+// Fewer steps than by powers of two, or more lines than these could hold.
+bool isGathered(int64_t lines, int64_t words) {
+  return lines == 3 || lines == 5 || powerFrom(lines) > words;
+}
 
 }  // namespace
 
@@ -50,7 +52,7 @@ int64_t powerFrom(int64_t n) {
 }
 
 int64_t joinedWords(int64_t lines, int64_t words) {
-  return isGathered(lines) ? words : words / powerFrom(lines) * lines;
+  return isGathered(lines, words) ? words : words / powerFrom(lines) * lines;
 }
 
 // Each round interleaves pairs of vectors: a bit of the line's number goes below the column's bits,
@@ -59,7 +61,7 @@ std::vector<V> joinedLines(Builder& b, const std::vector<V>& lines, Words words)
   const auto count = static_cast<int64_t>(lines.size());
   const int64_t all = powerFrom(count), n = words.words;
   std::vector<V> now = lines;
-  if (isGathered(count)) {
+  if (isGathered(count, n)) {
     for (int64_t r = 0; r < count; ++r)
       now[static_cast<size_t>(r)] = gathered(b, lines, words, [&](int64_t w) {
         return From((r * n + w) % count, (r * n + w) / count);
@@ -88,7 +90,7 @@ std::vector<V> partedLines(Builder& b, std::vector<V> vectors, int64_t lines, Wo
                            int64_t early) {
   const int64_t all = static_cast<int64_t>(vectors.size()), n = words.words;
   std::vector<V> parted;
-  if (isGathered(lines)) {
+  if (isGathered(lines, n)) {
     for (int64_t r = 0; r < lines; ++r)
       parted.push_back(gathered(b, vectors, words, [&](int64_t w) {
         return From((w * lines + r) / n, (w * lines + r) % n);

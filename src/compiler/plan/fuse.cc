@@ -45,7 +45,7 @@ class Fusion {
     if (isMemoryConstant(o)) return;
     if (!isFusible(m_, o)) return startGroup(p, true);
     if (uses_.escapes(p)) return startGroup(p, o.kind == OpKind::reshape_);  // a view
-    if (o.kind == OpKind::dynamic_update_slice_) return startGroup(p, false);
+    if (o.kind == OpKind::dynamic_update_slice_ || joinsManyOnes(m_, o)) return startGroup(p, false);
     std::vector<UsesIn> uses = groups_.usesByGroup(p);
     if (isDuplicable(m_, o)) return copyIntoUsers(p, uses);
     if (uses.size() > 1 && mayCopy(p, uses) &&

@@ -11,6 +11,8 @@ using ir::Op;
 using ir::OpClass;
 using ir::OpKind;
 
+constexpr size_t kMostChoices = 4;  // among operands, at each element
+
 bool isHeavy(OpKind kind) {
   return kind == OpKind::dot_general_ || kind == OpKind::convolution_ ||
          kind == OpKind::reduce_window_;
@@ -53,13 +55,39 @@ bool isMemoryConstant(const Op& op) {
   return op.kind == OpKind::constant_ && !op.literal().isSplat();
 }
 
-bool isJoinedInMemory(const ir::Module& m, const Op& op) {
-  constexpr int64_t kChosen = 4, kAlwaysJoined = 128;
-  constexpr int64_t kFewChoices = 10'000;
+int64_t rowsJoined(const ir::Module& m, const Op& op) {
+  const auto along = static_cast<size_t>(op.integer(ir::AttrKey::dimension));
+  return elementCount(std::span(m.shape(op.result()).dims).first(along));
+}
+
+bool joinsOnes(const ir::Module& m, const Op& op) {
+  constexpr int64_t kFewestRows = 64;
   if (op.kind != OpKind::concatenate_) return false;
-  const auto pieces = static_cast<int64_t>(op.operands.size());
-  if (pieces <= kChosen) return false;
-  return pieces > kAlwaysJoined || pieces * m.shape(op.result()).elements() >= kFewChoices;
+  const Shape& shape = m.shape(op.result());
+  const int64_t rows = rowsJoined(m, op);
+  if (rows < kFewestRows || shape.elements() > rows * kLongestJoined || isComplex(shape.dtype) ||
+      isPred(shape.dtype))
+    return false;
+  return std::ranges::all_of(op.operands, [&](ir::Value v) {
+    if (m.shape(v).elements() == rows) return true;
+    const Op* def = m.def(v);
+    while (def && def->kind == OpKind::reshape_) def = m.def(def->operand(0));
+    return def && joinsOnes(m, *def) && rowsJoined(m, *def) == rows;
+  });
+}
+
+bool joinsManyOnes(const ir::Module& m, const Op& op) {
+  return op.operands.size() > kMostChoices && joinsOnes(m, op);
+}
+
+bool isJoinedInMemory(const ir::Module& m, const Op& op) {
+  constexpr size_t kAlwaysJoined = 128;
+  constexpr int64_t kFewChoices = 10'000;
+  if (op.kind != OpKind::concatenate_ || joinsOnes(m, op)) return false;
+  const size_t pieces = op.operands.size();
+  if (pieces <= kMostChoices) return false;
+  return pieces > kAlwaysJoined ||
+         static_cast<int64_t>(pieces) * m.shape(op.result()).elements() >= kFewChoices;
 }
 
 bool isFusible(const ir::Module& m, const Op& op) {

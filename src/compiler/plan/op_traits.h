@@ -25,6 +25,14 @@ bool rereadsOperands(const ir::Module& module, const ir::Op& op);
 // A concatenation of so many pieces of one memory that to choose among them at each element is more
 // work than to put each where it belongs.
 bool isJoinedInMemory(const ir::Module& module, const ir::Op& op);
+// How many rows of each operand a concatenation has beside each other.
+int64_t rowsJoined(const ir::Module& module, const ir::Op& op);
+// A concatenation of single elements to rows of a few, as jnp.stack writes it: in a loop over such
+// rows each operand is evaluated once (kernel/nest_join.cc).
+bool joinsOnes(const ir::Module& module, const ir::Op& op);
+// Of so many operands that where it is one of several choices each is evaluated too often.
+bool joinsManyOnes(const ir::Module& module, const ir::Op& op);
+inline constexpr int64_t kLongestJoined = 16;
 bool isFreeMovement(ir::OpKind kind);
 bool hasEffect(const ir::Op& op);
 // Whether nothing writes to the region's argument while the region runs: main's, where no result

@@ -10,16 +10,6 @@ namespace tercel::plan {
 using ir::Op;
 using ir::Value;
 
-namespace {
-
-// How many rows of each operand the result has beside each other.
-int64_t rowsJoined(const ir::Module& m, const Op& op) {
-  const auto along = static_cast<size_t>(op.integer(ir::AttrKey::dimension));
-  return elementCount(std::span(m.shape(op.result()).dims).first(along));
-}
-
-}  // namespace
-
 // An operand's piece of the memory that holds the result.
 StorageId Planner::pieceOf(StorageId whole, int64_t offset, int64_t bytes) {
   storages_.push_back(storages_[whole]);

@@ -1,0 +1,144 @@
+// Rows of a few elements that are made in different ways, as jnp.stack writes them: each way for as
+// many rows as a vector has lanes. The results change places in registers; what is stored behind
+// them, the next ones overwrite.
+#include <algorithm>
+
+#include "compiler/kernel/nest.h"
+#include "compiler/kernel/nest_transpose.h"
+#include "compiler/kernel/thin_lines.h"
+
+namespace tercel::kernel {
+namespace {
+
+constexpr int64_t kTaskElements = 4096;
+constexpr int64_t kMostOps = 200;  // written out
+constexpr int64_t kLongestRow = 16;
+
+class JoinNest {
+ public:
+  explicit JoinNest(Lowering& low)
+      : m_(low.module), low_(low), b_(low.builder), space_(b_),
+        output_(low.cluster.outputs[0]), dims_(m_.shape(output_).dims) {}
+
+  bool suits() {
+    const DType dtype = low_.movedAs(m_.shape(output_).dtype);
+    if (low_.cluster.outputs.size() != 1 || isComplex(dtype) || isPred(dtype) ||
+        !low_.mayStoreAgain())
+      return false;
+    if (std::ranges::none_of(low_.cluster.ops, [&](ir::OpId id) { return joins(m_.op(id)); }))
+      return false;
+    lanes_ = vectorLanes(m_, low_.cluster, low_.machine);
+    plan_ = planLoops(low_, dims_, [&](Emitter& e, const Indices& i) {
+      storeOutputs(low_, e, dims_, i);
+    });
+    return findRows() && std::ranges::all_of(low_.cluster.ops, [&](ir::OpId id) {
+      return !joins(m_.op(id)) || isOfOnes(m_.op(id));
+    }) && opsOfRow() <= kMostOps;
+  }
+
+  void run() {
+    for (size_t g = 0; g < long_; ++g) extents_.push_back(extent(g));
+    low_.forTasks(blocks() * elementCount(extents_), [&](V task) { emitTask(task); });
+  }
+
+ private:
+  static bool joins(const ir::Op& op) {
+    return op.kind == ir::OpKind::concatenate_ && op.operands.size() > 1;
+  }
+  int64_t extent(size_t group) const { return plan_.groupExtent(group); }
+  int64_t rows() const { return elementCount(dims_) / length_; }
+  int64_t block() const { return (kTaskElements / length_ + lanes_ - 1) / lanes_ * lanes_; }
+  int64_t blocks() const { return (extent(long_) + block() - 1) / block(); }
+
+  // The last groups make a row, the one before goes from row to row.
+  bool findRows() {
+    for (size_t g = plan_.groups.size(); g-- > 1;) {
+      if (length_ * extent(g) > kLongestRow) break;
+      length_ *= extent(g);
+      long_ = g - 1;
+    }
+    return length_ > 1 && extent(long_) >= 2 * lanes_;
+  }
+
+  // Whether it joins what has one element in each row, or has been joined of such.
+  bool isOfOnes(const ir::Op& concatenate) const {
+    return std::ranges::all_of(concatenate.operands, [&](ir::Value v) {
+      const ir::Op* def = m_.def(v);
+      while (def && def->kind == ir::OpKind::reshape_) def = m_.def(def->operand(0));
+      return m_.shape(v).elements() <= rows() || (def && joins(*def));
+    });
+  }
+
+  int64_t opsOfRow() const {
+    int64_t count = 0;
+    for (ir::OpId id : low_.cluster.ops)
+      count += std::max<int64_t>(1, m_.shape(m_.op(id).result()).elements() / rows());
+    return count;
+  }
+
+  // The last vectors of a task are moved back, so that they are whole.
+  void emitTask(V task) {
+    const Index t = space_.loop(task, blocks() * elementCount(extents_));
+    const V first = space_.emitScalar(space_.scale(space_.remainder(t, blocks()), block()));
+    const Indices at = space_.delinear(space_.quotient(t, blocks()), extents_);
+    std::vector<Index> groups(plan_.groups.size());
+    for (size_t g = 0; g < long_; ++g)
+      groups[g] = at[g].isConstant() ? at[g] : space_.loop(space_.emitScalar(at[g]), extents_[g]);
+    const V last = b_.binary(Opcode::smin, b_.iadd(first, b_.index(block())), b_.index(extent(long_)));
+    b_.forLoop(first, last, lanes_, [&](V i) {
+      if (extent(long_) % lanes_ != 0)
+        i = b_.binary(Opcode::smin, i, b_.index(extent(long_) - lanes_));
+      emitRows(groups, i);
+    });
+  }
+
+  void emitRows(std::vector<Index> groups, V i) {
+    Emitter e(b_, space_, m_, lanes_);
+    low_.bindInputs(e);
+    groups[long_] = space_.loop(i, extent(long_), true);
+    std::vector<V> lines;
+    for (int64_t r = 0; r < length_; ++r)
+      lines.push_back(b_.widen(e.at(output_, domainAt(groups, r)).re, lanes_));
+    groups[long_] = space_.loop(i, extent(long_));
+    const V place = space_.emitScalar(space_.linear(domainAt(groups, 0), dims_));
+    const int64_t whole = joinedWords(length_, lanes_);
+    const std::vector<V> vectors = joinedLines(b_, lines, {1, lanes_});
+    for (size_t v = 0; v < vectors.size(); ++v) {
+      const int64_t beyond = static_cast<int64_t>(v) * whole;
+      const Index to = space_.add(space_.loop(place, elementCount(dims_) - beyond, true),
+                                  Index(beyond));
+      auto store = [&] { low_.storeOutput(e, 0, to, {vectors[v], {}}); };
+      if (whole == lanes_ || v + 1 < vectors.size()) store();
+      else e.guarded(firstLanes(b_, lanes_, b_.index(whole)), store);
+    }
+  }
+
+  Indices domainAt(std::vector<Index> groups, int64_t in_row) {
+    for (size_t g = groups.size(); g-- > long_ + 1; in_row /= extent(g))
+      groups[g] = Index(in_row % extent(g));
+    return domainIndices(space_, plan_, dims_.size(), groups);
+  }
+
+  const ir::Module& m_;
+  Lowering& low_;
+  Builder& b_;
+  IndexSpace space_;
+  ir::Value output_;
+  Dims dims_;
+  LoopPlan plan_;
+  size_t long_ = 0;
+  int64_t length_ = 1;  // of a row
+  Dims extents_;        // of the groups before
+  int lanes_ = 1;
+};
+
+}  // namespace
+
+bool lowerJoined(Lowering& low) {
+  JoinNest nest(low);
+  if (!nest.suits()) return false;
+  nest.run();
+  return true;
+}
+
+}  // namespace tercel::kernel
