@@ -192,3 +192,11 @@ def test_rows_of_what_is_costly(agree, rng):
     agree(lambda a, b: jnp.stack([jnp.stack([jnp.cos(a), -jnp.sin(a)], -1),
                                   jnp.stack([jnp.sin(a), jnp.cos(a)], -1)], -2) @ b[0, :2], a, b)
     agree(lambda a, b: jnp.cross(jnp.stack([a, b, a], -1), jnp.stack([b, b * a, a], -1)), a, b)
+
+
+@pytest.mark.parametrize("dtype", ["float32", "complex64"])
+def test_padded_by_more_than_a_vector(agree, dtype):
+    for size in (3, 13, 15):
+        x = jnp.arange(size).astype(dtype)
+        agree(lambda x: [jnp.pad(jnp.roll(x, k) + 1, (low, high))
+                         for k in (1, -2) for low, high in ((0, 5), (3, 40), (17, 0))], x)

@@ -129,6 +129,12 @@ Elem Emitter::concatenateFrom(const ir::Op& op, const Indices& indices, size_t i
   auto here = [&] { return at(op.operand(i), mapped); };
   if (std::vector<int64_t> places = knownPlaces(mapped[d]); !places.empty()) {
     const int64_t left = m_.shape(op.result()).dims[d] - start;
+    if (std::ranges::none_of(places, [=](int64_t at) { return at >= 0 && at < left; })) {
+      mapped[d] = Index(0);  // no lane matters
+      return at(*std::ranges::find_if(op.operands, [&](ir::Value v) {
+        return m_.shape(v).dims[d] > 0;
+      }), mapped);
+    }
     return concatenateLanes(std::move(places), size, left, rest, [&](Index place) {
       mapped[d] = std::move(place);
       return here();
