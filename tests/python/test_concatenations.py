@@ -196,7 +196,7 @@ def test_rows_of_what_is_costly(agree, rng):
 
 @pytest.mark.parametrize("dtype", ["float32", "complex64"])
 def test_padded_by_more_than_a_vector(agree, dtype):
-    for size in (3, 13, 15):
-        x = jnp.arange(size).astype(dtype)
-        agree(lambda x: [jnp.pad(jnp.roll(x, k) + 1, (low, high))
-                         for k in (1, -2) for low, high in ((0, 5), (3, 40), (17, 0))], x)
+    x = jnp.arange(15).astype(dtype)
+    for shift, high in ((1, 5), (2, 3), (-3, 40)):
+        agree(lambda x: jnp.pad(jnp.roll(x, shift) + 1, (0, high)), x)
+        agree(lambda x: jnp.pad(jnp.roll(x, shift)[:13] + 1, (high, 1)), x)
