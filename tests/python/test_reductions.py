@@ -455,3 +455,27 @@ def test_short_rows_of_narrow_elements(agree, rng, length):
     weights = jnp.arange(length, dtype=jnp.uint8) % 8
     agree(lambda x, y: (x.any(-1), x.all(-1), y.max(-1), y.sum(-1), x[:, ::-1], x[::2],
                         (x.astype(jnp.uint8) << weights).sum(-1, dtype=jnp.uint8)), flags, small)
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64", "bfloat16", "float16", "int32", "uint8"])
+@pytest.mark.parametrize("length", [2, 3, 5, 8, 10, 12, 16])
+def test_rows_of_a_few(agree, rng, x64, length, dtype):
+    x = jnp.asarray(rng.integers(0, 40, (7, 53, length))).astype(dtype)
+    bias = jnp.asarray(rng.integers(0, 40, length)).astype(dtype)
+    agree(lambda x: (x.max(-1), x.max(-1, keepdims=True) - x, x.sum(-1, dtype=x.dtype)), x)
+    agree(lambda x, b: (x + b) + jnp.flip(x, -1).min(-1, keepdims=True) * (x + b).max(-1)[..., None],
+          x, bias)
+    agree(lambda x: (jnp.argmax(x, -1), x == x.max(-1, keepdims=True), x.min((0, 2))), x)
+    agree(lambda x: jnp.roll(x, 1, 1) + x.max(-1, keepdims=True), x)
+    if dtype.startswith("float"):
+        agree(lambda x, b: jax.nn.softmax(x * 0.1 + b * 0.1, -1), x, bias)
+        agree(lambda x: jax.nn.softmax(jnp.sin(x * jnp.ones((4, 1, 1, 1), x.dtype)), -1), x)
+        agree(lambda x: jax.nn.standardize(x, -1, epsilon=1), x)
+
+
+def test_rows_of_a_few_in_their_own_memory(agree, rng):
+    for rows in (320, 333):
+        x = jnp.asarray(rng.normal(size=(rows, 10)), jnp.float32)
+        agree(lambda x: jax.lax.fori_loop(0, 3, lambda i, y: jax.nn.softmax(y * 3, -1), x), x)
+        once = jax.jit(lambda x: jax.nn.softmax(x, -1), donate_argnums=0)
+        np.testing.assert_allclose(once(x + 0), jax.nn.softmax(np.asarray(x), -1), 1e-5)

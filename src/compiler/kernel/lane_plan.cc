@@ -196,6 +196,10 @@ void LanePlan::emitColumns(const std::vector<Index>& groups, const Index& block,
   if (blocks_ == 1) return columnBlock(groups, b_.index(0), width_, extent, body);
   int64_t last = (blocks_ - 1) * width_ * lanes_, left = extent - last;
   V at = space_.emitScalar(space_.scale(block, width_ * lanes_));
+  if (overlaps_last_) {
+    at = b_.binary(Opcode::smin, at, b_.index(extent - width_ * lanes_));
+    left = width_ * lanes_;
+  }
   if (left == width_ * lanes_) return columnBlock(groups, at, width_, left, body);
   V is_last = b_.compare(Opcode::icmp, Predicate::eq, space_.emitScalar(block),
                          b_.index(blocks_ - 1));
@@ -237,6 +241,7 @@ void LanePlan::columnBlock(const std::vector<Index>& groups, V at, int width, in
   for (int w = 0; w < width; ++w) {
     Position p{vectorIndex(at, w * lanes_), {}};
     if (strips()) p.first = b_.iadd(in_strip, b_.index(w * lanes_));
+    else if (w == 0) p.first = at;
     if ((w + 1) * lanes_ > count) p.guard = firstLanes(b_, lanes_, b_.index(count - w * lanes_));
     positions.push_back(p);
   }

@@ -13,7 +13,8 @@ namespace tercel::kernel {
 struct Position {
   Index index;
   Guard guard;
-  V first, count;  // of a block: the first row, and how many there are; of a strip: its place there
+  V first, count;  // of a block: the first row, and how many there are; of a strip: its place there;
+                   // of the first columns of several: the first one
 };
 
 // `body` at lo, lo + step ... below hi, with carried elements, in a scope of its own.
@@ -36,6 +37,8 @@ class LanePlan {
   // How many rows of few elements, one after another in memory, a vector holds: there are blocks of
   // them then. 0: none are packed.
   int64_t packRows();
+  // The last vector of columns ends with them, for what it stores may be stored again.
+  void overlapLast() { overlaps_last_ = true; }
   void useStrips(int64_t blocks) { strip_ = blocks; }  // of columns, that a task has
   // `body` for each task, with the indices of the groups that tasks enumerate; of columns also the
   // positions of at most `width` vectors, of a block of rows its own.
@@ -91,6 +94,7 @@ class LanePlan {
   size_t row_group_ = kNone;  // that blocks of rows are cut of
   int64_t block_rows_ = 0;
   int width_ = 1;  // vectors of a block of columns
+  bool overlaps_last_ = false;
   int64_t blocks_ = 1, strip_ = 1, tasks_ = 1;
   V strip_begin_, strip_end_;  // its blocks
   std::vector<size_t> task_groups_;

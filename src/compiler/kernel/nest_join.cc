@@ -5,14 +5,13 @@
 
 #include "compiler/kernel/nest.h"
 #include "compiler/kernel/nest_transpose.h"
-#include "compiler/kernel/thin_lines.h"
+#include "compiler/kernel/thin_rows.h"
 
 namespace tercel::kernel {
 namespace {
 
 constexpr int64_t kTaskElements = 4096;
 constexpr int64_t kMostOps = 200;  // written out
-constexpr int64_t kLongestRow = 16;
 
 class JoinNest {
  public:
@@ -53,7 +52,7 @@ class JoinNest {
   // The last groups make a row, the one before goes from row to row.
   bool findRows() {
     for (size_t g = plan_.groups.size(); g-- > 1;) {
-      if (length_ * extent(g) > kLongestRow) break;
+      if (length_ * extent(g) > kLongestThinRow) break;
       length_ *= extent(g);
       long_ = g - 1;
     }
@@ -101,16 +100,7 @@ class JoinNest {
       lines.push_back(b_.widen(e.at(output_, domainAt(groups, r)).re, lanes_));
     groups[long_] = space_.loop(i, extent(long_));
     const V place = space_.emitScalar(space_.linear(domainAt(groups, 0), dims_));
-    const int64_t whole = joinedWords(length_, lanes_);
-    const std::vector<V> vectors = joinedLines(b_, lines, {1, lanes_});
-    for (size_t v = 0; v < vectors.size(); ++v) {
-      const int64_t beyond = static_cast<int64_t>(v) * whole;
-      const Index to = space_.add(space_.loop(place, elementCount(dims_) - beyond, true),
-                                  Index(beyond));
-      auto store = [&] { low_.storeOutput(e, 0, to, {vectors[v], {}}); };
-      if (whole == lanes_ || v + 1 < vectors.size()) store();
-      else e.guarded(firstLanes(b_, lanes_, b_.index(whole)), store);
-    }
+    ThinRows(low_, space_, length_, lanes_).store(e, 0, place, lines);
   }
 
   Indices domainAt(std::vector<Index> groups, int64_t in_row) {

@@ -27,16 +27,18 @@ void RowsNest::run() {
   bool gathers = plan_.avoidRowsUpTo(longestGatheredRow());
   int64_t most = gathers ? kOfGathered : is_short ? kOfShortRows : kAccumulators;
   width_ = std::max<int64_t>(1, most / carried);
+  if (gathers && suitsTurned()) useTurned();
   if (plan_.rows() && !repeatable_) plan_.useScalars();
   plan_.blockRowsUpTo(longestBlockedRow());
   findSaved();
   streaming_ = plan_.streams();
-  chooseStrips();
+  if (!turned_) chooseStrips();
   if (b_.slow_subnormals && stages_.sumsProducts()) b_.forgetSubnormals();
   plan_.forTasks(width_, [&](Emitter& e, const std::vector<Index>& groups,
                              std::span<const Position> columns) {
     if (plan_.blocks()) return emitBlock(e, groups, columns[0]);
     if (plan_.strips()) return emitStrip(e, groups);
+    if (turned_) return emitTurned(e, groups, columns[0]);
     plan_.rows() ? emitRow(e, groups) : emitColumns(e, groups, columns);
   });
 }

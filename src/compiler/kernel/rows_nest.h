@@ -4,6 +4,7 @@
 #include "compiler/kernel/lane_fold.h"
 #include "compiler/kernel/lane_plan.h"
 #include "compiler/kernel/row_stages.h"
+#include "compiler/kernel/thin_rows.h"
 
 namespace tercel::kernel {
 
@@ -90,6 +91,13 @@ class RowsNest {
   void storeStrip(std::span<const Position> columns, std::span<const BufferId> buffers,
                   const Elems& values);
 
+  // rows_turned.cc: of thin rows across vectors, a block is turned on its way in and out.
+  bool suitsTurned() const;
+  void useTurned();
+  bool isThin(ir::Value v) const;
+  void emitTurned(Emitter& e, const std::vector<Index>& groups, const Position& rows);
+  Emitter::Placement turnedPlace();
+
   const ir::Module& m_;
   Lowering& low_;
   const Cluster& cluster_;
@@ -103,6 +111,8 @@ class RowsNest {
   int64_t pitch_ = 1;   // columns that are saved beside each other
   int64_t width_ = 1;   // vectors of columns
   int64_t strip_rows_ = 1;  // one after another before the next block of a strip
+  std::optional<ThinRows> turned_;
+  std::vector<BufferId> turned_inputs_, turned_outputs_;  // what lies in a block as columns
   bool repeatable_ = false;
   bool streaming_ = false;
 };
