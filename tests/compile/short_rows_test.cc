@@ -43,5 +43,53 @@ TEST(ShortRows, FillVectorsBesideWorkOutsideOfThem) {
   expectNative(text);
 }
 
+// [rows, length] of as many ways to make an element.
+std::string joined(std::string_view type, int64_t length) {
+  const std::string column = cat(type, "[133,1]");
+  std::string text = cat("func @main(%a: ", type, "[133,2], %b: ", column, ") -> (", type, "[133,",
+                         length, "]) {\n");
+  for (int64_t i = 0; i < 2; ++i)
+    text += cat("  %x", i, " = slice(%a) {start_indices = [0, ", i, "], limit_indices = [133, ",
+                i + 1, "], strides = [1, 1]} : ", column, "\n");
+  std::string all;
+  for (int64_t i = 0; i < length; ++i) {
+    text += cat("  %e", i, " = ", i % 2 ? "add" : "multiply", "(%x", i % 2, ", ",
+                i < 2 ? "%b" : cat("%e", i - 2), ") : ", column, "\n");
+    all += cat(i ? ", %e" : "%e", i);
+  }
+  return text + cat("  %r = concatenate(", all, ") {dimension = 1} : ", type, "[133,", length,
+                    "]\n  return %r\n}\n");
+}
+
+TEST(ShortRows, AreJoinedInRegistersOfElementsMadeInDifferentWays) {
+  for (std::string_view type : {"u8", "bf16", "f32", "f64"})
+    for (int64_t length : {2, 3, 4, 5, 6, 7, 9, 12, 16}) {
+      const std::string text = joined(type, length);
+      EXPECT_EQ(countInKernel(moduleOf(text), "scatter "), 0) << text;
+      EXPECT_EQ(countInKernel(moduleOf(text), "gather "), 0) << text;
+      expectNative(text);
+    }
+}
+
+std::string centred(std::string_view type, int64_t rows, int64_t length) {
+  const std::string array = cat(type, "[", rows, ",", length, "]"), scalar = cat(type, "[]");
+  return cat("func @main(%a: ", array, ") -> (", array, ", ", type, "[", rows, "]) {\n",
+             "  %low = constant() {value = ", scalar, " (0)} : ", scalar, "\n",
+             "  %m = reduce(%a, %low) {dimensions = [1]} body(%p: ", scalar, ", %q: ", scalar,
+             ") {\n    %c = maximum(%p, %q) : ", scalar, "\n    return %c\n  } : ", type, "[",
+             rows, "]\n  %s = broadcast_in_dim(%m) {broadcast_dimensions = [0]} : ", array,
+             "\n  %r = subtract(%s, %a) : ", array, "\n  return %r, %m\n}\n");
+}
+
+TEST(ShortRows, AreTurnedInRegistersAroundTheirReductions) {
+  for (std::string_view type : {"u8", "f16", "f32", "f64"})
+    for (int64_t length : {2, 3, 5, 6, 8, 10, 12, 16})
+      for (int64_t rows : {64, 133}) {
+        const std::string text = centred(type, rows, length);
+        EXPECT_EQ(countInKernel(moduleOf(text), "scatter "), 0) << text;
+        expectNative(text);
+      }
+}
+
 }  // namespace
 }  // namespace tercel::compiler
