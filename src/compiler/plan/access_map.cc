@@ -3,7 +3,6 @@
 #include <algorithm>
 
 #include "compiler/ir/prefix_scan.h"
-#include "compiler/plan/op_traits.h"
 
 namespace tercel::plan {
 namespace {
@@ -171,13 +170,6 @@ AccessMap operandMap(const ir::Module& m, const ir::Op& op, size_t operand,
       double window = 1;
       for (int64_t w : op.ints(AttrKey::window_dimensions)) window *= static_cast<double>(w);
       return irregular(m, op, operand, result, window);
-    }
-    case OpKind::concatenate_: {
-      map = irregular(m, op, operand, result, 1);
-      const bool is_in_rows = !domain.hasReduced() && !domain.extents.empty() &&
-                              domain.extents.back() <= kLongestJoined;
-      if (is_in_rows && joinsOnes(m, op)) map.repeats = result.repeats;
-      return map;
     }
     case OpKind::dynamic_update_slice_:  // its domain is the update
       return operand == 1 ? AccessMap::identity(domain) : irregular(m, op, operand, result, 1);

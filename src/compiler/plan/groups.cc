@@ -5,6 +5,7 @@
 
 #include "compiler/ir/prefix_scan.h"
 #include "compiler/plan/captures.h"
+#include "compiler/plan/op_traits.h"
 
 namespace tercel::plan {
 
@@ -52,6 +53,13 @@ std::vector<UsesIn> Groups::usesByGroup(uint32_t p) {
   return found;
 }
 
+// Whether a loop over rows of a few elements evaluates each of the operands for itself.
+bool Groups::isJoinedOnce(const Op& user, const Group& group) const {
+  const Dims& extents = group.domain.extents;
+  return !group.has_heavy && !group.has_reduce && !group.is_update && !extents.empty() &&
+         extents.back() <= kLongestJoined && joinsOnes(m_, user);
+}
+
 AccessMap Groups::mapIn(uint32_t p, const UsesIn& in) const {
   AccessMap map;
   bool first = true;
@@ -59,8 +67,9 @@ AccessMap Groups::mapIn(uint32_t p, const UsesIn& in) const {
     const Op& user = op(u);
     for (size_t i = 0; i < user.operands.size(); ++i) {
       if (!isMadeAt(p, user.operands[i])) continue;
-      AccessMap through =
-          operandMap(m_, user, i, mapOf(u, in.group), groups_[in.group].domain);
+      const AccessMap& result = mapOf(u, in.group);
+      AccessMap through = operandMap(m_, user, i, result, groups_[in.group].domain);
+      if (isJoinedOnce(user, groups_[in.group])) through.repeats = result.repeats;
       map = first ? through : meet(map, through);
       first = false;
     }

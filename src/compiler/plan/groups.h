@@ -61,6 +61,7 @@ class Groups {
   static uint64_t key(uint32_t p, uint32_t g) { return uint64_t{g} << 32 | p; }
   const ir::Op& op(uint32_t p) const { return m_.op(region_.ops[p]); }
   void addMember(uint32_t p, uint32_t g, AccessMap map);
+  bool isJoinedOnce(const ir::Op& user, const Group& group) const;
   const AccessMap& mapOf(uint32_t p, uint32_t g) const { return inner_maps_.at(key(p, g)); }
   kernel::Unit unit(uint32_t g);
   kernel::Nest nestOf(const Group& group) const;
