@@ -7,9 +7,8 @@
 namespace tercel::kernel {
 namespace {
 
-// Where elements lie further apart, a gather is no slower than so many loads; of narrow ones it is
-// as many as there are lanes.
-int64_t mostVectors(Scalar scalar) { return bitWidth(scalar) > 32 ? 8 : 16; }
+// Where elements lie further apart, a gather is no slower than so many loads.
+constexpr int64_t kMostVectors = 16;
 
 // Lanes a, a+step, a+2*step ... of a vector of n lanes.
 std::vector<int16_t> lanesFrom(int first, int step, int count) {
@@ -101,9 +100,9 @@ Elem Emitter::loadAt(BufferId buffer, DType dtype, const Index& index, bool stra
 
 // The widest step that shuffles bridge. A masked load costs as much as two.
 int64_t Emitter::mostApart(Scalar stored, V mask) const {
-  if (!mask.valid()) return mostVectors(stored);
+  if (!mask.valid()) return kMostVectors;
   const bool is_quick = stored != Scalar::i1 && byteSize(stored) >= b_.masked_bytes;
-  return is_quick ? mostVectors(stored) / 2 : 0;
+  return is_quick ? kMostVectors / 2 : 0;
 }
 
 // Every step-th element, of a negative step from the last. Those beside them are found in the same
@@ -157,7 +156,7 @@ V Emitter::loadNear(BufferId buffer, const Index& index, V mask) {
     lowest = std::min(lowest, place);
     highest = std::max(highest, place);
   }
-  if (highest - lowest >= mostVectors(b_.kernel().buffers[buffer].element) * lanes_) return {};
+  if (highest - lowest >= kMostVectors * lanes_) return {};
   for (int64_t& place : places)
     if (place != kNoPlace) place -= lowest;
   return loadPlaces(buffer, space_.emitScalar(base, true), base.constant + lowest, places);
