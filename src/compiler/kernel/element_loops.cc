@@ -164,7 +164,7 @@ bool ElementLoops::suits(ShortRows& rows, size_t outer) const {
 // Whether rows that are read lie anywhere, or far apart and are of elements that no machine
 // gathers: they are better moved one by one.
 bool ElementLoops::isScattered(size_t access, size_t outer, int64_t length) const {
-  constexpr int64_t kGathered = 4, kNearest = 8, kShortest = 4;
+  constexpr int64_t kGathered = 4, kNearest = 8, kShortest = 3;
   if (length >= kShortest && findsPlace(access)) return true;
   if (plan_.accesses[access].element_bytes >= kGathered) return false;
   const auto& strides = plan_.strides[access];
