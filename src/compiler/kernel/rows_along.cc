@@ -17,15 +17,24 @@ RowsNest::Elems RowsNest::rowStage(Emitter& e, int stage, const std::vector<Inde
   return foldLanes(b_, rowVectors(e, stage, groups), plan_.lanes(), merge(e, stage));
 }
 
+// Sets of them, so that vectors need not wait for each other: where work hides that, one is enough.
+// Of a short run that comes again and again, each vector has its own where an operation takes long.
+// They start from the init several times.
+size_t RowsNest::accumulators(int stage, size_t n) const {
+  constexpr int64_t kLongRun = 8, kOfShortRuns = 4;
+  if (n == 0 || n > 2 || !repeatable_ || stages_.computesCostly(stage)) return 1;
+  const int64_t vectors = (plan_.vectorExtent() + plan_.lanes() - 1) / plan_.lanes();
+  if (plan_.vectorExtent() >= kLongRun * plan_.lanes())
+    return n == 1 && low_.machine.vector_bytes < 64 ? 8 : 4;
+  if (plan_.walkedGroups().size() == 1 || !foldsSlowly()) return 1;
+  return static_cast<size_t>(std::min(vectors, kOfShortRuns));
+}
+
 // Whose lanes are still to be merged.
 RowsNest::Elems RowsNest::rowVectors(Emitter& e, int stage, const std::vector<Index>& groups) {
   Elems start = startValues(e, stage);
   size_t n = start.size();
-  // Several accumulators start from the init several times. Additions that wait for each other
-  // are hidden by work that does not.
-  bool several = n > 0 && n <= 2 && plan_.vectorExtent() >= 8 * plan_.lanes() && repeatable_ &&
-                 !stages_.computesCostly(stage);
-  size_t unroll = !several ? 1 : n == 1 && low_.machine.vector_bytes < 64 ? 8 : 4;
+  const size_t unroll = accumulators(stage, n);
   Elems now;
   for (size_t u = 0; u < unroll; ++u) now.insert(now.end(), start.begin(), start.end());
   now = reducedLoops(e, stage, groups, now, [&](std::vector<Index>& at, Elems values) {
@@ -79,30 +88,30 @@ RowsNest::Elems RowsNest::vectorLoop(Emitter& e, int stage, std::vector<Index> g
                                      size_t n) {
   if (plan_.empty()) return visit(e, stage, plan_.domainAt(groups), {}, now);
   int64_t lanes = plan_.lanes(), extent = plan_.vectorExtent();
-  int64_t unroll = n == 0 ? 1 : static_cast<int64_t>(now.size() / n);
-  auto visitAt = [&](V i, int64_t u, const Guard& guard, Elems& values) {
+  const int64_t sets = n == 0 ? 1 : static_cast<int64_t>(now.size() / n);
+  const int64_t unroll = std::max<int64_t>(1, std::min(sets, extent / lanes));
+  auto visitAt = [&](V i, int64_t u, int64_t set, const Guard& guard, Elems& values) {
     groups[plan_.vector()] = plan_.vectorIndex(i, u * lanes);
-    size_t which = static_cast<size_t>(u);
     Elems next = e.scope([&] {
-      return visit(e, stage, plan_.domainAt(groups), guard, part(values, n, which));
+      return visit(e, stage, plan_.domainAt(groups), guard, part(values, n, static_cast<size_t>(set)));
     });
-    std::ranges::copy(next, values.begin() + static_cast<int64_t>(n * which));
+    std::ranges::copy(next, values.begin() + static_cast<int64_t>(n) * set);
   };
   int64_t whole = extent / (lanes * unroll) * (lanes * unroll), vectors = extent / lanes * lanes;
   now = elemLoop(e, 0, whole, lanes * unroll, now, [&](V i, const Elems& before) {
     return bySubnormals(e, stage, before, [&](Elems values) {
-      for (int64_t u = 0; u < unroll; ++u) visitAt(i, u, {}, values);
+      for (int64_t u = 0; u < unroll; ++u) visitAt(i, u, u, {}, values);
       return values;
     });
   });
   if (whole == extent) return now;
   return bySubnormals(e, stage, now, [&](Elems rest) {
     rest = elemLoop(e, whole, vectors, lanes, rest, [&](V i, Elems values) {
-      visitAt(i, 0, {}, values);
+      visitAt(i, 0, 0, {}, values);
       return values;
     });
     Guard last = firstLanes(b_, plan_.lanes(), b_.index(extent - vectors));
-    if (vectors < extent) visitAt(b_.index(vectors), 0, last, rest);
+    if (vectors < extent) visitAt(b_.index(vectors), 0, sets - 1, last, rest);
     return rest;
   });
 }
