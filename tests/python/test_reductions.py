@@ -467,15 +467,19 @@ def test_rows_of_a_few(agree, rng, x64, length, dtype):
           x, bias)
     agree(lambda x: (jnp.argmax(x, -1), x == x.max(-1, keepdims=True), x.min((0, 2))), x)
     agree(lambda x: jnp.roll(x, 1, 1) + x.max(-1, keepdims=True), x)
+    agree(lambda x: x.sum(-1, keepdims=True, dtype=x.dtype) + sum(x[i:i + 1, 1:2] for i in range(6)) + x,
+          x)
     if dtype.startswith("float"):
         agree(lambda x, b: jax.nn.softmax(x * 0.1 + b * 0.1, -1), x, bias)
         agree(lambda x: jax.nn.softmax(jnp.sin(x * jnp.ones((4, 1, 1, 1), x.dtype)), -1), x)
         agree(lambda x: jax.nn.standardize(x, -1, epsilon=1), x)
 
 
-def test_rows_of_a_few_in_their_own_memory(agree, rng):
+def test_rows_of_a_few_and_single_ones(agree, rng):
     for rows in (320, 333):
         x = jnp.asarray(rng.normal(size=(rows, 10)), jnp.float32)
+        agree(lambda x: (x + sum(x[i:i + 1] for i in range(6))).max(-1), x)
+        agree(lambda x: jax.nn.softmax(x + sum(x[i:i + 1] for i in range(6)), -1), x)
         agree(lambda x: jax.lax.fori_loop(0, 3, lambda i, y: jax.nn.softmax(y * 3, -1), x), x)
         once = jax.jit(lambda x: jax.nn.softmax(x, -1), donate_argnums=0)
         np.testing.assert_allclose(once(x + 0), jax.nn.softmax(np.asarray(x), -1), 1e-5)

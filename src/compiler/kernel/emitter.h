@@ -31,6 +31,7 @@ struct Access {
   int64_t element_bytes = 0;
   bool is_store = false;
   bool is_gather = false;
+  int32_t param = -1;  // of the kernel, that it is of
 };
 
 // 0 <= index < extent had to be asked.

@@ -33,7 +33,8 @@ V shuffled(Builder& b, V v, std::span<const int16_t> list) {
 Elem Emitter::loadAt(BufferId buffer, DType dtype, const Index& index, bool strays) {
   dtype = movedAs(dtype);
   if (record)
-    record->push_back({index, static_cast<int64_t>(byteSize(dtype)), false, false});
+    record->push_back({index, static_cast<int64_t>(byteSize(dtype)), false, false,
+                       b_.kernel().buffers[buffer].param});
   bool complex = isComplex(dtype);
   auto extend = [&](V x) {
     return computedScalar(dtype) == storedScalar(dtype)

@@ -11,7 +11,7 @@ namespace tercel::kernel {
 namespace {
 
 constexpr int64_t kTaskElements = 4096;
-constexpr int64_t kMostOps = 200;  // written out
+constexpr int64_t kMostOps = 400;  // written out: more than fusion brings together
 
 class JoinNest {
  public:
@@ -56,7 +56,7 @@ class JoinNest {
       length_ *= extent(g);
       long_ = g - 1;
     }
-    return length_ > 1 && extent(long_) >= 2 * lanes_;
+    return length_ > 1 && extent(long_) >= lanes_;
   }
 
   // Whether it joins what has one element in each row, or has been joined of such.

@@ -96,6 +96,8 @@ class RowsNest {
   bool suitsTurned() const;
   void useTurned();
   bool isThin(ir::Value v) const;
+  bool isTurnable(ir::Value v) const;
+  bool isReadInOrder(size_t input) const;
   void emitTurned(Emitter& e, const std::vector<Index>& groups, const Position& rows);
   Emitter::Placement turnedPlace();
 

@@ -9,37 +9,46 @@ using ir::Value;
 // Whether it has an element for each place of the domain.
 bool RowsNest::isThin(Value v) const { return m_.shape(v).dims == cluster_.domain; }
 
-// Whether all that varies along a row lies in the domain's order, or is the same for all rows, and
-// a vector may go on into rows that others have been in.
+// Whether thin arrays are read in the domain's order alone, and a vector may go on into rows that
+// others have been in.
 bool RowsNest::suitsTurned() const {
-  const LoopPlan& loops = plan_.loops();
-  const size_t vector = plan_.vector();
-  if (!isPlain() || rowSize() > kLongestThinRow || vector + 1 + plan_.walkedGroups().size() !=
-      loops.groups.size() || plan_.walkedGroups().front() != vector + 1)
+  const std::vector<size_t> walked = plan_.walkedGroups();
+  const bool is_row_last = walked.front() == plan_.vector() + 1 &&
+                           walked.back() + 1 == plan_.loops().groups.size() &&
+                           walked.size() == walked.back() - plan_.vector();
+  if (!is_row_last || !isPlain() || rowSize() > kLongestThinRow ||
+      (!low_.mayStoreAgain() && plan_.vectorExtent() % plan_.lanes() != 0))
     return false;
-  if (!low_.mayStoreAgain() && plan_.vectorExtent() % plan_.lanes() != 0) return false;
-  auto isPlainArray = [&](Value v) {
-    const DType dtype = m_.shape(v).dtype;
-    return !isThin(v) || !(isComplex(dtype) || isPred(dtype));
-  };
-  if (!std::ranges::all_of(cluster_.inputs, isPlainArray)) return false;
-  for (size_t o = 0; o < cluster_.outputs.size(); ++o)
-    if (stages_.isFullOutput(o) &&
-        !(isThin(cluster_.outputs[o]) && isPlainArray(cluster_.outputs[o])))
-      return false;
   bool is_any = false;
-  for (size_t a = 0; a < loops.accesses.size(); ++a) {
-    const auto& strides = loops.strides[a];
-    if (strides.empty()) return false;
-    auto walks = [&](size_t g) { return strides[g] != 0; };
-    if (strides[vector] == 0 || std::ranges::none_of(plan_.walkedGroups(), walks)) continue;
-    int64_t size = 1;
-    for (size_t g = strides.size(); g-- > 0; size *= loops.groupExtent(g))
-      if (strides[g] != size) return false;
-    if (loops.accesses[a].index.constant != 0) return false;
+  for (size_t i = 0; i < cluster_.inputs.size(); ++i) {
+    if (!isThin(cluster_.inputs[i])) continue;
+    if (!isTurnable(cluster_.inputs[i]) || !isReadInOrder(i)) return false;
     is_any = true;
   }
+  for (size_t o = 0; o < cluster_.outputs.size(); ++o)
+    if (stages_.isFullOutput(o) &&
+        !(isThin(cluster_.outputs[o]) && isTurnable(cluster_.outputs[o])))
+      return false;
   return is_any;
+}
+
+bool RowsNest::isTurnable(Value v) const {
+  const DType dtype = m_.shape(v).dtype;
+  return !isComplex(dtype) && !isPred(dtype);
+}
+
+// Inputs are the first params.
+bool RowsNest::isReadInOrder(size_t input) const {
+  const LoopPlan& loops = plan_.loops();
+  for (size_t a = 0; a < loops.accesses.size(); ++a) {
+    const Access& access = loops.accesses[a];
+    if (access.is_store || access.param != static_cast<int32_t>(input)) continue;
+    if (loops.strides[a].empty() || access.index.constant != 0) return false;
+    int64_t size = 1;
+    for (size_t g = loops.groups.size(); g-- > 0; size *= loops.groupExtent(g))
+      if (loops.strides[a][g] != size) return false;
+  }
+  return true;
 }
 
 void RowsNest::useTurned() {
