@@ -459,7 +459,7 @@ def test_short_rows_of_narrow_elements(agree, rng, length):
 
 @pytest.mark.parametrize("dtype", ["float32", "float64", "bfloat16", "float16", "int32", "uint8"])
 @pytest.mark.parametrize("length", [2, 3, 5, 8, 10, 12, 16])
-def test_rows_of_a_few(agree, rng, x64, length, dtype):
+def test_turned_rows(agree, rng, x64, length, dtype):
     x = jnp.asarray(rng.integers(0, 40, (7, 53, length))).astype(dtype)
     bias = jnp.asarray(rng.integers(0, 40, length)).astype(dtype)
     agree(lambda x: (x.max(-1), x.max(-1, keepdims=True) - x, x.sum(-1, dtype=x.dtype)), x)
@@ -475,7 +475,7 @@ def test_rows_of_a_few(agree, rng, x64, length, dtype):
         agree(lambda x: jax.nn.standardize(x, -1, epsilon=1), x)
 
 
-def test_rows_of_a_few_and_single_ones(agree, rng):
+def test_turned_rows_and_single_ones(agree, rng):
     for rows in (320, 333):
         x = jnp.asarray(rng.normal(size=(rows, 10)), jnp.float32)
         agree(lambda x: (x + sum(x[i:i + 1] for i in range(6))).max(-1), x)
