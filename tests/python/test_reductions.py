@@ -222,6 +222,14 @@ def test_scans_of_what_lies_in_another_order(agree, rng, size, reverse):
         agree(lambda x, y: scan(order(x, y).ravel(), 0, reverse), x, y)
 
 
+def test_scans_of_short_rows_beside_a_number(agree, rng):
+    """In the loop over whole blocks and in that over the last one, the number is read anew."""
+    x = jnp.asarray(rng.integers(-9, 9, (1134, 2)), jnp.int32)
+    for reverse in (False, True):
+        agree(lambda x: jax.lax.cumsum(x.max() - x, 1, reverse), x)
+        agree(lambda x, n: jax.lax.cummax(x * n, 1, reverse) + n, x, jnp.int32(3))
+
+
 @pytest.mark.native
 def test_scan_of_a_million():
     x = jnp.ones(1_000_003, jnp.int32)

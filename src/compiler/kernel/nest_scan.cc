@@ -205,11 +205,12 @@ class ScanNest {
     groups[plan_.rowGroup()] =
         space_.add(space_.loop(row, plan_.rowCount()), space_.quotient(lane, length));
     groups[plan_.vector()] = space_.remainder(lane, length);
-    e.guarded(guard, [&] {
+    auto scan = [&] {
       Indices at = plan_.domainAt(groups);
       std::vector<Elem> sums = scanLanes(e, widened(operands(e, at)), length);
       finish(e, at, combine(e, start(e, plan_.lanes()), sums));
-    });
+    };
+    e.scope([&] { e.guarded(guard, scan); });  // of the loop that it is in
   }
 
   Elem lane(const Elem& x, int64_t at) {
