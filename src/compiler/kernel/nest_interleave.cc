@@ -3,7 +3,9 @@
 // and written by whole vectors.
 #include <algorithm>
 
+#include "compiler/kernel/line_tasks.h"
 #include "compiler/kernel/nest_transpose.h"
+#include "compiler/kernel/thin_lines.h"
 
 namespace tercel::kernel {
 namespace {
@@ -32,13 +34,16 @@ class InterleaveNest {
   }
 
   void run() {
-    int64_t tasks = blocks();
-    for (size_t g = 0; g < plan_.groups.size(); ++g) {
-      if (g == few_ || g == long_) continue;
-      outer_.push_back(g);
-      extents_.push_back(extent(g));
-    }
-    low_.forTasks(tasks * elementCount(extents_), [&](V task) { emitTask(task); });
+    for (size_t g = 0; g < plan_.groups.size(); ++g)
+      if (g != few_ && g != long_) outer_.push_back(g);
+    const LineTasks tasks{plan_, long_, outer_, lanes_, kTaskVectors * lanes_};
+    tasks.run(low_, space_, [&](const std::vector<Index>& groups, V i) {
+      Emitter e(b_, space_, m_, lanes_);
+      low_.bindInputs(e);
+      e.streaming = extent(long_) % lanes_ == 0 && wholeLines() &&
+                    streamsOutputs(low_, lanes_, lanes_, kStreamed);
+      joins_ ? emitJoined(e, groups, i) : emitParted(e, groups, i);
+    });
   }
 
  private:
@@ -67,28 +72,6 @@ class InterleaveNest {
   }
 
   int64_t extent(size_t group) const { return plan_.groupExtent(group); }
-  int64_t blocks() const { return (extent(long_) + block() - 1) / block(); }
-  int64_t block() const { return kTaskVectors * lanes_; }
-
-  // The last vectors of a line are moved back, so that they are whole.
-  void emitTask(V task) {
-    Index t = space_.loop(task, blocks() * elementCount(extents_));
-    V first = space_.emitScalar(space_.scale(space_.remainder(t, blocks()), block()));
-    Indices at = space_.delinear(space_.quotient(t, blocks()), extents_);
-    std::vector<Index> groups(plan_.groups.size());
-    for (size_t i = 0; i < outer_.size(); ++i)
-      groups[outer_[i]] = at[i].isConstant()
-                              ? at[i] : space_.loop(space_.emitScalar(at[i]), extents_[i]);
-    V last = b_.binary(Opcode::smin, b_.iadd(first, b_.index(block())), b_.index(extent(long_)));
-    b_.forLoop(first, last, lanes_, [&](V i) {
-      if (extent(long_) % lanes_) i = b_.binary(Opcode::smin, i, b_.index(extent(long_) - lanes_));
-      Emitter e(b_, space_, m_, lanes_);
-      low_.bindInputs(e);
-      e.streaming = extent(long_) % lanes_ == 0 && wholeLines() &&
-                    streamsOutputs(low_, lanes_, lanes_, kStreamed);
-      joins_ ? emitJoined(e, groups, i) : emitParted(e, groups, i);
-    });
-  }
 
   // Whether all stores begin where a vector's multiple does.
   bool wholeLines() const {
@@ -109,25 +92,6 @@ class InterleaveNest {
     return space_.add(space_.loop(place, all - beyond, true), Index(beyond));
   }
 
-  // Vector after vector is put in where its lanes go: of lane l of result r, `from` says which lane
-  // of which one.
-  using From = std::pair<int64_t, int64_t>;
-  V gathered(const std::vector<V>& parts, const std::function<From(int64_t)>& from) {
-    V all = parts[0];
-    for (size_t p = 1; p < parts.size(); ++p) {
-      std::vector<int16_t> list;
-      for (int64_t l = 0; l < lanes_; ++l) {
-        auto [part, lane] = from(l);
-        bool is_new = part == static_cast<int64_t>(p), is_first = p == 1 && part == 0;
-        bool is_late = part > static_cast<int64_t>(p);
-        list.push_back(static_cast<int16_t>(
-            is_new ? lanes_ + lane : is_first ? lane : is_late ? -1 : l));
-      }
-      all = b_.shuffle(all, parts[p], list);
-    }
-    return all;
-  }
-
   void emitJoined(Emitter& e, std::vector<Index> groups, V i) {
     const int64_t few = extent(few_);
     std::vector<V> lines;
@@ -138,7 +102,7 @@ class InterleaveNest {
     }
     V place = space_.emitScalar(placeOf(groups, space_.loop(i, extent(long_)), 0));
     for (int64_t r = 0; r < few; ++r) {
-      V joined = gathered(lines, [&](int64_t l) {
+      V joined = gathered(b_, lines, {1, lanes_}, [&](int64_t l) {
         int64_t at = r * lanes_ + l;
         return From(at % few, at / few);
       });
@@ -155,7 +119,7 @@ class InterleaveNest {
       vectors.push_back(
           e.at(input, space_.delinear(lanesFrom(place, p * lanes_), m_.shape(input).dims)).re);
     for (int64_t f = 0; f < few; ++f) {
-      V line = gathered(vectors, [&](int64_t l) {
+      V line = gathered(b_, vectors, {1, lanes_}, [&](int64_t l) {
         int64_t at = l * few + f;
         return From(at / lanes_, at % lanes_);
       });
@@ -180,17 +144,11 @@ class InterleaveNest {
   size_t few_ = kNone, long_ = kNone;
   bool joins_ = false;  // lines that lie apart in the input
   std::vector<size_t> outer_;
-  Dims extents_;
   int lanes_ = 1;
 };
 
 }  // namespace
 
-bool lowerInterleaved(Lowering& low) {
-  InterleaveNest nest(low);
-  if (!nest.suits()) return false;
-  nest.run();
-  return true;
-}
+bool lowerInterleaved(Lowering& low) { return lowerWhereSuited<InterleaveNest>(low); }
 
 }  // namespace tercel::kernel

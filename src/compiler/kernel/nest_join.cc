@@ -3,7 +3,7 @@
 // them, the next ones overwrite.
 #include <algorithm>
 
-#include "compiler/kernel/nest.h"
+#include "compiler/kernel/line_tasks.h"
 #include "compiler/kernel/nest_transpose.h"
 #include "compiler/kernel/thin_rows.h"
 
@@ -36,8 +36,9 @@ class JoinNest {
   }
 
   void run() {
-    for (size_t g = 0; g < long_; ++g) extents_.push_back(extent(g));
-    low_.forTasks(blocks() * elementCount(extents_), [&](V task) { emitTask(task); });
+    LineTasks tasks{plan_, long_, {}, lanes_, block()};
+    for (size_t g = 0; g < long_; ++g) tasks.outer.push_back(g);
+    tasks.run(low_, space_, [&](const std::vector<Index>& groups, V i) { emitRows(groups, i); });
   }
 
  private:
@@ -47,7 +48,6 @@ class JoinNest {
   int64_t extent(size_t group) const { return plan_.groupExtent(group); }
   int64_t rows() const { return elementCount(dims_) / length_; }
   int64_t block() const { return (kTaskElements / length_ + lanes_ - 1) / lanes_ * lanes_; }
-  int64_t blocks() const { return (extent(long_) + block() - 1) / block(); }
 
   // The last groups make a row, the one before goes from row to row.
   bool findRows() {
@@ -73,22 +73,6 @@ class JoinNest {
     for (ir::OpId id : low_.cluster.ops)
       count += std::max<int64_t>(1, m_.shape(m_.op(id).result()).elements() / rows());
     return count;
-  }
-
-  // The last vectors of a task are moved back, so that they are whole.
-  void emitTask(V task) {
-    const Index t = space_.loop(task, blocks() * elementCount(extents_));
-    const V first = space_.emitScalar(space_.scale(space_.remainder(t, blocks()), block()));
-    const Indices at = space_.delinear(space_.quotient(t, blocks()), extents_);
-    std::vector<Index> groups(plan_.groups.size());
-    for (size_t g = 0; g < long_; ++g)
-      groups[g] = at[g].isConstant() ? at[g] : space_.loop(space_.emitScalar(at[g]), extents_[g]);
-    const V last = b_.binary(Opcode::smin, b_.iadd(first, b_.index(block())), b_.index(extent(long_)));
-    b_.forLoop(first, last, lanes_, [&](V i) {
-      if (extent(long_) % lanes_ != 0)
-        i = b_.binary(Opcode::smin, i, b_.index(extent(long_) - lanes_));
-      emitRows(groups, i);
-    });
   }
 
   void emitRows(std::vector<Index> groups, V i) {
@@ -118,17 +102,11 @@ class JoinNest {
   LoopPlan plan_;
   size_t long_ = 0;
   int64_t length_ = 1;  // of a row
-  Dims extents_;        // of the groups before
   int lanes_ = 1;
 };
 
 }  // namespace
 
-bool lowerJoined(Lowering& low) {
-  JoinNest nest(low);
-  if (!nest.suits()) return false;
-  nest.run();
-  return true;
-}
+bool lowerJoined(Lowering& low) { return lowerWhereSuited<JoinNest>(low); }
 
 }  // namespace tercel::kernel

@@ -267,11 +267,6 @@ class PermuteNest {
 
 }  // namespace
 
-bool lowerPermuted(Lowering& low) {
-  PermuteNest nest(low);
-  if (!nest.suits()) return false;
-  nest.run();
-  return true;
-}
+bool lowerPermuted(Lowering& low) { return lowerWhereSuited<PermuteNest>(low); }
 
 }  // namespace tercel::kernel

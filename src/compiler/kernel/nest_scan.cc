@@ -171,16 +171,15 @@ class ScanNest {
       V first = rows.first;
       if (storesOver(low_)) {
         first = b_.isub(end, b_.index(packed_));
-        b_.forLoop(rows.first, first, packed_, [&](V row) { packedStep(e, groups, row, {}); });
+        packedLoop(e, groups, rows.first, first, [](V) { return Guard{}; });
       }
       const Guard guard = firstRows(b_.index(packed_));
-      b_.forLoop(first, end, packed_, [&](V row) { packedStep(e, groups, row, guard); });
+      packedLoop(e, groups, first, end, [&](V) { return guard; });
       return Builder::Values{};
     };
     auto partOfBlock = [&] {
-      b_.forLoop(rows.first, end, packed_, [&](V row) {
-        const V left = b_.binary(Opcode::smin, b_.isub(end, row), b_.index(packed_));
-        packedStep(e, groups, row, firstRows(left));
+      packedLoop(e, groups, rows.first, end, [&](V row) {
+        return firstRows(b_.binary(Opcode::smin, b_.isub(end, row), b_.index(packed_)));
       });
       return Builder::Values{};
     };
@@ -189,6 +188,14 @@ class ScanNest {
       wholeBlock();
     else
       b_.ifElse(b_.compare(Opcode::icmp, Predicate::eq, rows.count, block), wholeBlock, partOfBlock);
+  }
+
+  void packedLoop(Emitter& e, const std::vector<Index>& groups, V first, V end,
+                  const std::function<Guard(V)>& guardAt) {
+    elemLoop(e, first, end, packed_, {}, [&](V row, std::vector<Elem>) {
+      packedStep(e, groups, row, guardAt(row));
+      return std::vector<Elem>();
+    });
   }
 
   Guard firstRows(V count) {
@@ -205,12 +212,11 @@ class ScanNest {
     groups[plan_.rowGroup()] =
         space_.add(space_.loop(row, plan_.rowCount()), space_.quotient(lane, length));
     groups[plan_.vector()] = space_.remainder(lane, length);
-    auto scan = [&] {
+    e.guarded(guard, [&] {
       Indices at = plan_.domainAt(groups);
       std::vector<Elem> sums = scanLanes(e, widened(operands(e, at)), length);
       finish(e, at, combine(e, start(e, plan_.lanes()), sums));
-    };
-    e.scope([&] { e.guarded(guard, scan); });  // of the loop that it is in
+    });
   }
 
   Elem lane(const Elem& x, int64_t at) {

@@ -256,11 +256,6 @@ class TransposeNest {
 
 }  // namespace
 
-bool lowerTransposed(Lowering& low) {
-  TransposeNest nest(low);
-  if (!nest.suits()) return false;
-  nest.run();
-  return true;
-}
+bool lowerTransposed(Lowering& low) { return lowerWhereSuited<TransposeNest>(low); }
 
 }  // namespace tercel::kernel

@@ -4,6 +4,15 @@
 
 namespace tercel::kernel {
 
+// Nests that suit some clusters only.
+template <class Nest>
+bool lowerWhereSuited(Lowering& low) {
+  Nest nest(low);
+  if (!nest.suits()) return false;
+  nest.run();
+  return true;
+}
+
 // False, and nothing emitted, where no tiles of a transposed operand can be turned in registers.
 bool lowerTransposed(Lowering& low);
 

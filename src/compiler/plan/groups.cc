@@ -4,6 +4,7 @@
 #include <unordered_set>
 
 #include "compiler/ir/prefix_scan.h"
+#include "compiler/kernel/thin_rows.h"
 #include "compiler/plan/captures.h"
 #include "compiler/plan/op_traits.h"
 
@@ -57,7 +58,7 @@ std::vector<UsesIn> Groups::usesByGroup(uint32_t p) {
 bool Groups::isJoinedOnce(const Op& user, const Group& group) const {
   const Dims& extents = group.domain.extents;
   return !group.has_heavy && !group.has_reduce && !group.is_update && !extents.empty() &&
-         extents.back() <= kLongestJoined && joinsOnes(m_, user);
+         extents.back() <= kernel::kLongestThinRow && joinsOnes(m_, user);
 }
 
 AccessMap Groups::mapIn(uint32_t p, const UsesIn& in) const {

@@ -3,7 +3,7 @@
 #include <algorithm>
 
 #include "compiler/ir/prefix_scan.h"
-#include "compiler/kernel/nest.h"
+#include "compiler/kernel/thin_rows.h"
 
 namespace tercel::plan {
 
@@ -65,7 +65,7 @@ bool joinsOnes(const ir::Module& m, const Op& op) {
   if (op.kind != OpKind::concatenate_) return false;
   const Shape& shape = m.shape(op.result());
   const int64_t rows = rowsJoined(m, op);
-  if (rows < kFewestRows || shape.elements() > rows * kLongestJoined || isComplex(shape.dtype) ||
+  if (rows < kFewestRows || shape.elements() > rows * kernel::kLongestThinRow || isComplex(shape.dtype) ||
       isPred(shape.dtype))
     return false;
   return std::ranges::all_of(op.operands, [&](ir::Value v) {

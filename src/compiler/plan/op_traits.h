@@ -32,7 +32,6 @@ int64_t rowsJoined(const ir::Module& module, const ir::Op& op);
 bool joinsOnes(const ir::Module& module, const ir::Op& op);
 // Of so many operands that where it is one of several choices each is evaluated too often.
 bool joinsManyOnes(const ir::Module& module, const ir::Op& op);
-inline constexpr int64_t kLongestJoined = 16;
 bool isFreeMovement(ir::OpKind kind);
 bool hasEffect(const ir::Op& op);
 // Whether nothing writes to the region's argument while the region runs: main's, where no result
