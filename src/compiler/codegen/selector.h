@@ -123,6 +123,7 @@ class Selector {
   Reg compareMasks(const Inst& inst);
   Reg compareVectors(const Inst& inst, Type type);
   Reg select(const Inst& inst);
+  Reg merge(const Inst& inst, Reg mask, Reg a, Reg b);
   Reg maskOfAll(Reg set, int lanes);
 
   // selector_bytes.cc

@@ -28,6 +28,19 @@ int64_t integerPredicate(Predicate p) {
   }
 }
 
+// Whether one instruction computes it, which has a mask of such lanes.
+bool hasLaneMask(const kernel::Inst& inst) {
+  const int width = kernel::bitWidth(inst.type.scalar);
+  if (!inst.type.isVector() || width < 32 || width * inst.type.lanes < 128) return false;
+  switch (inst.op) {
+    case Opcode::fadd: case Opcode::fsub: case Opcode::fmul: case Opcode::fdiv:
+    case Opcode::scalb: case Opcode::iadd: case Opcode::isub:
+      return true;
+    default:
+      return false;
+  }
+}
+
 }  // namespace
 
 Selector::Reg Selector::compareVectors(const Inst& inst, Type type) {
@@ -118,11 +131,31 @@ Selector::Reg Selector::select(const Inst& inst) {
     Reg no = make(cat("KANDN", width_letter, "rr"), type, {mask, b});
     return make(cat("KOR", width_letter, "rr"), type, {yes, no});
   }
+  if (Reg merged = merge(inst, mask, a, b); merged.isValid()) return merged;
   if (isWideFloat(type.scalar))
     return make(cat("VBLENDM", floatSuffix(type), widthSuffix(type), "rrk"), inst.type,
                 {mask, b, a});
   return make(cat("VPBLENDM", integerLetter(type.scalar), widthSuffix(type), "rrk"), inst.type,
               {mask, b, a});
+}
+
+// The instruction that made `a`, for this choice alone, leaves b where the mask has no lane.
+Selector::Reg Selector::merge(const Inst& inst, Reg mask, Reg a, Reg b) {
+  V v = inst.operands[1];
+  const Inst* made = kernel_.def(v);
+  if (made && made->op == Opcode::bitcast && uses_[v.index] == 1 &&
+      typeOf(*made, 0).lanes == inst.type.lanes)
+    v = made->operands[0], made = kernel_.def(v);
+  if (!made || uses_[v.index] != 1 || !hasLaneMask(*made)) return Reg();
+  llvm::MachineInstr* old = regs_.getVRegDef(a);
+  if (!old || old->getParent() != block_) return Reg();
+  Builder masked = start(cat(insts_.getName(old->getOpcode()).str(), "k"), newReg(inst.type));
+  masked.addReg(b).addReg(mask);
+  for (unsigned i = 1; i < old->getNumExplicitOperands(); ++i) masked.add(old->getOperand(i));
+  masked.cloneMemRefs(*old);
+  old->eraseFromParent();
+  finish(*masked);
+  return masked->getOperand(0).getReg();
 }
 
 // All lanes are as one i1.

@@ -29,6 +29,7 @@ struct MathBuilder {
   V fma(V x, V y, V z) { return b.fma(x, y, z); }
   V neg(V x) { return b.unary(Opcode::fneg, x); }
   bool hasScalb() const { return b.has_scalb; }
+  bool hasQuickSubnormals() const { return !b.slow_subnormals; }
   V scalb(V x, V k) { return b.binary(Opcode::scalb, x, k); }
   V abs(V x) { return b.unary(Opcode::fabs, x); }
   V sqrt(V x) { return b.unary(Opcode::fsqrt, x); }

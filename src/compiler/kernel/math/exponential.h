@@ -47,13 +47,22 @@ Real<B> scaleByPower(Real<B> p, Real<B> shifted, [[maybe_unused]] Real<B> k) {
   return scaleByPower(p, shifted.bits() - Format<B>::kShifterBits);
 }
 
-// The same where `tiny` has the lanes whose result is less than the smallest normal number: they
-// are scaled to a count of the smallest subnormal ones, and that count is the result's bits.
-// Multiplication takes microcode, some hundred cycles, for a subnormal result. p is from 1/2 to 2, k
-// at most one more than the largest exponent, and not as small as to make the count less than 2^-100.
 template <class B>
-Real<B> scaleByPower(Real<B> p, Real<B> shifted, Real<B> k, Mask<B> tiny) {
+bool hasQuickSubnormals(const B& b) {
+  if constexpr (requires { b.hasQuickSubnormals(); }) return b.hasQuickSubnormals();
+  return false;
+}
+
+// The same where x < bound in the lanes whose result is less than the smallest normal number: they
+// are scaled to a count of the smallest subnormal ones, and that count is the result's bits.
+// Many machines take microcode, some hundred cycles, where they multiply or scale to a subnormal
+// number. p is from 1/2 to 2, k at most one more than the largest exponent, and not as small as to
+// make the count less than 2^-100.
+template <class B>
+Real<B> scaleByPower(Real<B> p, Real<B> shifted, Real<B> k, Real<B> x, double bound) {
   using F = Format<B>;
+  if (hasScalb(*p.b) && hasQuickSubnormals(*p.b)) return scaleByPower(p, shifted, k);
+  Mask<B> tiny = x < bound;
   constexpr double up = F::kBias - 1 + F::kMantissa;
   constexpr double unit = INT64_C(1) << F::kMantissa;  // y + unit is rounded to an integer
   if (!hasScalb(*p.b)) {
@@ -94,7 +103,7 @@ template <class B>
 Real<B> expFromBelow(Real<B> x) {
   x = max(ExpRange<B>::kLow, x);
   auto [shifted, k, r] = reduceExp(x);
-  return scaleByPower(expOfReduced(r), shifted, k, x < ExpRange<B>::kSubnormal);
+  return scaleByPower(expOfReduced(r), shifted, k, x, ExpRange<B>::kSubnormal);
 }
 
 template <class B>

@@ -1,6 +1,7 @@
 // Operators over a builder's values, so that formulas read as formulas. Nothing here contracts:
 // a * b + c is two operations, fma(a, b, c) is one.
 #pragma once
+#include <algorithm>
 #include <array>
 #include <bit>
 #include <cstddef>
@@ -170,8 +171,27 @@ Real<B> xorSign(Real<B> x, Real<B> sign_source) {
   return fromBits(x.bits() ^ (sign_source.bits() & Format<B>::kSign));
 }
 
-// c[0] + c[1] x + ... by halves (Estrin): a chain of dependent operations as long as Horner's keeps
-// a core's scheduler full of waiting ones, and costs more time than the few extra powers.
+// How c[0] + c[1] x + ... of `count` coefficients is split: x^low times those from c[low] on, and
+// those below. Of what is as short a chain of dependent operations as there is (Estrin's) the one
+// with the fewest powers: a chain as long as Horner's keeps a core's scheduler full of waiting
+// operations, and costs more time than the few powers.
+struct PolynomialSplit {
+  size_t low;
+  int chain;  // dependent operations
+  int power;  // x^(2^power) is the largest power needed
+};
+constexpr PolynomialSplit splitOfPolynomial(size_t count) {
+  PolynomialSplit best{0, 0, 0};
+  for (int power = 0; (size_t{1} << power) < count; ++power) {
+    const size_t low = size_t{1} << power;
+    const PolynomialSplit below = splitOfPolynomial(low), above = splitOfPolynomial(count - low);
+    const int chain = std::max({below.chain, above.chain, power}) + 1;
+    if (!best.low || chain < best.chain)
+      best = {low, chain, std::max({below.power, above.power, power})};
+  }
+  return best;
+}
+
 template <size_t first, size_t count, class B, size_t n>
 Real<B> polynomialPart(const std::array<Real<B>, 5>& powers, const std::array<double, n>& c) {
   if constexpr (count == 1) {
@@ -179,9 +199,9 @@ Real<B> polynomialPart(const std::array<Real<B>, 5>& powers, const std::array<do
   } else if constexpr (count == 2) {
     return fma(powers[0], c[first + 1], c[first]);
   } else {
-    constexpr size_t half = std::bit_ceil(count) / 2;
-    return fma(polynomialPart<first + half, count - half>(powers, c),
-               powers[std::bit_width(half) - 1], polynomialPart<first, half>(powers, c));
+    constexpr size_t low = splitOfPolynomial(count).low;
+    return fma(polynomialPart<first + low, count - low>(powers, c),
+               powers[std::bit_width(low) - 1], polynomialPart<first, low>(powers, c));
   }
 }
 
@@ -189,7 +209,7 @@ template <class B, size_t n>
 Real<B> polynomial(Real<B> x, const std::array<double, n>& c) {
   static_assert(n <= 32);
   std::array<Real<B>, 5> powers = {x, x, x, x, x};  // x, x^2, x^4, ... as far as needed
-  for (size_t i = 1; (size_t{1} << i) < n; ++i) powers[i] = powers[i - 1] * powers[i - 1];
+  for (int i = 1; i <= splitOfPolynomial(n).power; ++i) powers[i] = powers[i - 1] * powers[i - 1];
   return polynomialPart<0, n>(powers, c);
 }
 

@@ -73,7 +73,7 @@ Real<B> exp2Pair(Pair<B> x) {
   auto [r, r_lo] = fastSum(hi - k, lo);
   Real<B> small = fma(r, C::ln2[1], r_lo * C::ln2[0]);
   Real<B> t = fma(r, C::ln2[0], fma(r * r, polynomial(r, C::exp2), small));
-  return scaleByPower(t + 1.0, shifted, k, hi < 1 - F::kBias);
+  return scaleByPower(t + 1.0, shifted, k, hi, 1 - F::kBias);
 }
 
 // Beyond it only |x| = 1 does not overflow or underflow.
