@@ -38,11 +38,15 @@ TEST(Target, Arm) {
   EXPECT_EQ(arm.features, "+fp-armv8,+neon");
 }
 
-TEST(Target, WhereSubnormalsAreSlow) {
-  for (const char* cpu : {"x86-64-v2", "x86-64-v4", "skylake-avx512", "sapphirerapids"})
+TEST(Target, WhatIsSlow) {
+  for (const char* cpu : {"x86-64-v2", "x86-64-v4", "skylake-avx512", "sapphirerapids"}) {
     EXPECT_TRUE(Target::named(cpu)->slow_subnormals) << cpu;
-  for (const char* cpu : {"znver2", "znver4", "aarch64"})
+    EXPECT_TRUE(Target::named(cpu)->slow_division) << cpu;
+  }
+  for (const char* cpu : {"znver2", "znver4", "aarch64"}) {
     EXPECT_FALSE(Target::named(cpu)->slow_subnormals) << cpu;
+    EXPECT_FALSE(Target::named(cpu)->slow_division) << cpu;
+  }
 }
 
 TEST(Target, UnknownOnesAreNamed) {

@@ -9,6 +9,7 @@
 #include <string>
 #include <vector>
 
+#include "compiler/kernel/elem_divide.h"
 #include "compiler/kernel/math/math.h"
 #include "compiler/kernel/math_builder.h"
 #include "tests/codegen/machine_code.h"
@@ -53,8 +54,8 @@ codegen::MachineCode generate(const char* name, F f, const codegen::Target& targ
   const int lanes = target.vector_bytes * 8 / bits;
   kernel::Kernel kernel{.name = name};
   kernel::Builder b(kernel);
-  b.has_scalb = target.has_avx512;
-  b.slow_subnormals = target.slow_subnormals;
+  b.machine.has_scalb = target.has_avx512;
+  b.machine.slow_subnormals = target.slow_subnormals;
   auto x = b.addParam(scalar, true), y = b.addParam(scalar, true), out = b.addParam(scalar, false);
   b.forLoop(b.taskBegin(), b.taskEnd(), lanes, [&](kernel::V i) {
     kernel::MathBuilder<bits> math{b, static_cast<uint16_t>(lanes)};
@@ -81,6 +82,49 @@ void check(const char* name, F f) {
       ASSERT_TRUE(same(out[i], wanted[i])) << target.cpu << ": " << name << "(" << x[i] << ", "
                                            << y[i] << ") " << out[i] << ", want " << wanted[i];
   }
+}
+
+// out[i] = x[i] / y[0]: a loop that knows what it divides by.
+template <class T>
+codegen::MachineCode generateQuotients(const codegen::Target& target) {
+  const Scalar scalar = sizeof(T) == 8 ? Scalar::f64 : Scalar::f32;
+  const int lanes = target.vector_bytes / sizeof(T);
+  kernel::Kernel kernel{.name = "quotients"};
+  kernel::Builder b(kernel);
+  b.machine.slow_division = target.slow_division;
+  b.machine.slow_subnormals = target.slow_subnormals;
+  auto x = b.addParam(scalar, true), y = b.addParam(scalar, true), out = b.addParam(scalar, false);
+  kernel::V divisor = b.load(y, b.index(0), 1);
+  b.forLoop(b.taskBegin(), b.taskEnd(), 1, [&](kernel::V) {
+    kernel::V count = b.index(static_cast<int64_t>(inputs<T>(1).size()));
+    b.forLoop(b.index(0), count, lanes, [&](kernel::V i) {
+      kernel::V by = b.widen(divisor, static_cast<uint16_t>(lanes));
+      b.store(out, i, kernel::divideFloats(b, b.load(x, i, lanes), by));
+    });
+  });
+  return codegen::compile(kernel, target);
+}
+
+template <class T>
+void checkQuotients() {
+  std::vector<T> x = inputs<T>(1), divisors = inputs<T>(3), out(x.size());
+  for (bool is_slow : {false, true}) {
+    codegen::Target target = codegen::Target::host();
+    target.slow_division = is_slow;
+    codegen::MachineCode code = generateQuotients<T>(target);
+    ASSERT_NE(code.entry, nullptr);
+    for (size_t d = 0; d < divisors.size(); d += 61) {
+      T by = divisors[d];
+      code({x.data(), &by, out.data()}, 0, 1);
+      for (size_t i = 0; i < x.size(); ++i)
+        ASSERT_TRUE(same(out[i], x[i] / by)) << x[i] << " / " << by << " = " << out[i];
+    }
+  }
+}
+
+TEST(GeneratedMath, QuotientsByOneNumber) {
+  checkQuotients<float>();
+  checkQuotients<double>();
 }
 
 #define UNARY(name, libm, limit32, limit64)                    \

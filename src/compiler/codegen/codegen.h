@@ -33,6 +33,7 @@ struct Target {
   int byte_dot_bytes = 0;       // the widest vector in which it does so with four u8 and s8
   bool has_tiles = false;  // registers of whole matrices: products of bf16 and of bytes (AMX)
   bool slow_subnormals = true;  // arithmetic with them takes a hundred cycles
+  bool slow_division = true;    // of 512 bits: 16 cycles
   int64_t l2_bytes = 1 << 20;  // of one core
 
   static const Target& host();

@@ -28,14 +28,15 @@ void readX86Features(Target& target, Has has) {
       target.has_level4 && has("amx-tile") && has("amx-bf16") && has("amx-int8");
   target.vector_bytes = target.has_avx512 ? 64 : target.has_avx2 ? 32 : 16;
   target.vector_registers = target.has_avx512 ? 32 : 16;
-  target.slow_subnormals = !target.cpu.starts_with("znver");
+  target.slow_subnormals = target.slow_division = !target.cpu.starts_with("znver");
 }
 
 // Armv8.0-A with NEON, which every 64-bit Arm CPU under Linux has.
 Target armTarget() {
   return {.architecture = Architecture::aarch64, .cpu = "generic",
           .features = "+fp-armv8,+neon", .vector_bytes = 16, .vector_registers = 32,
-          .converts_half = true, .has_fma = true, .slow_subnormals = false};
+          .converts_half = true, .has_fma = true, .slow_subnormals = false,
+          .slow_division = false};
 }
 
 // In one order: the string keys caches of code.

@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "compiler/kernel/kernel.h"
+#include "compiler/kernel/machine.h"
 
 namespace tercel::kernel {
 
@@ -16,9 +17,7 @@ class Builder {
  public:
   explicit Builder(Kernel& kernel);
 
-  bool has_scalb = true;  // as one instruction of the machine
-  bool slow_subnormals = true;  // as kernel::Machine has it
-  int masked_bytes = 1;   // Machine's
+  Machine machine;
 
   Kernel& kernel() { return kernel_; }
   Type type(V v) const { return kernel_.type(v); }

@@ -6,23 +6,10 @@
 
 #include "compiler/ir/module.h"
 #include "compiler/kernel/kernel.h"
+#include "compiler/kernel/machine.h"
 #include "core/status.h"
 
 namespace tercel::kernel {
-
-// What the generated code may count on.
-struct Machine {
-  int vector_bytes = 64;
-  int vector_registers = 32;
-  bool has_scalb = true;
-  bool slow_subnormals = true;  // microcode makes arithmetic with them
-  int masked_bytes = 1;  // of the smallest elements that one instruction loads by a mask
-  bool has_pair_dot = false, has_byte_dot = false, has_tiles = false;  // as codegen's Target has them
-  int64_t l1_bytes = 32 << 10;
-  int64_t l2_bytes = 1 << 20;
-
-  bool hasMasks() const { return masked_bytes == 1; }  // of any elements, to load and to store
-};
 
 // The shape of a cluster's loops.
 enum class Nest : uint8_t {

@@ -82,8 +82,9 @@ V divideByReciprocal(Builder& b, V x, V y) {
 bool suitsReciprocal(const Builder& b, V x, V y) {
   constexpr int64_t kSmallestVector = 64;
   const Type type = b.type(x);
-  return type.isVector() && type.lanes * byteSize(type.scalar) >= kSmallestVector &&
-         b.depth() >= 2 && b.isFromOutside(y);
+  return b.machine.slow_division && type.isVector() &&
+         type.lanes * byteSize(type.scalar) >= kSmallestVector && b.depth() >= 2 &&
+         b.isFromOutside(y);
 }
 
 }  // namespace

@@ -69,7 +69,7 @@ V multiplyInDoubles(Builder& b, V x, V y) {
 
 bool looksForTiny(const Builder& b, V x) {
   const Type type = b.type(x);
-  return b.slow_subnormals && type.scalar == Scalar::f32 &&
+  return b.machine.slow_subnormals && type.scalar == Scalar::f32 &&
          type.lanes * byteSize(type.scalar) >= kVectorBytes;
 }
 

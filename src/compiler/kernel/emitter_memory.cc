@@ -102,7 +102,7 @@ Elem Emitter::loadAt(BufferId buffer, DType dtype, const Index& index, bool stra
 // The widest step that shuffles bridge. A masked load costs as much as two.
 int64_t Emitter::mostApart(Scalar stored, V mask) const {
   if (!mask.valid()) return kMostVectors;
-  const bool is_quick = stored != Scalar::i1 && byteSize(stored) >= b_.masked_bytes;
+  const bool is_quick = stored != Scalar::i1 && byteSize(stored) >= b_.machine.masked_bytes;
   return is_quick ? kMostVectors / 2 : 0;
 }
 

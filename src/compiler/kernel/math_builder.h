@@ -28,8 +28,8 @@ struct MathBuilder {
   V div(V x, V y) { return b.binary(Opcode::fdiv, x, y); }
   V fma(V x, V y, V z) { return b.fma(x, y, z); }
   V neg(V x) { return b.unary(Opcode::fneg, x); }
-  bool hasScalb() const { return b.has_scalb; }
-  bool hasQuickSubnormals() const { return !b.slow_subnormals; }
+  bool hasScalb() const { return b.machine.has_scalb; }
+  bool hasQuickSubnormals() const { return !b.machine.slow_subnormals; }
   V scalb(V x, V k) { return b.binary(Opcode::scalb, x, k); }
   V abs(V x) { return b.unary(Opcode::fabs, x); }
   V sqrt(V x) { return b.unary(Opcode::fsqrt, x); }

@@ -46,9 +46,7 @@ class KernelLowering : public KernelHolder, public Lowering {
  public:
   KernelLowering(const ir::Module& module, const Cluster& cluster, const Machine& machine)
       : Lowering(module, cluster, machine, own) {
-    own.has_scalb = machine.has_scalb;
-    own.slow_subnormals = machine.slow_subnormals;
-    own.masked_bytes = machine.masked_bytes;
+    own.machine = machine;
     addParams();
   }
   std::vector<BufferId> input_buffers;

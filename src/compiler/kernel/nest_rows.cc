@@ -33,7 +33,7 @@ void RowsNest::run() {
   findSaved();
   streaming_ = plan_.streams();
   if (!turned_) chooseStrips();
-  if (b_.slow_subnormals && stages_.sumsProducts()) b_.forgetSubnormals();
+  if (b_.machine.slow_subnormals && stages_.sumsProducts()) b_.forgetSubnormals();
   plan_.forTasks(width_, [&](Emitter& e, const std::vector<Index>& groups,
                              std::span<const Position> columns) {
     if (plan_.blocks()) return emitBlock(e, groups, columns[0]);

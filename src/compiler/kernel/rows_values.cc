@@ -139,7 +139,7 @@ Merge RowsNest::merge(Emitter& e, int stage) {
 // Where products met subnormal numbers before, those to come are made in f64, which has no such.
 RowsNest::Elems RowsNest::bySubnormals(Emitter& e, int stage, const Elems& before,
                                        const Sums& sums) {
-  if (plan_.lanes() == 1 || !b_.slow_subnormals || !stages_.sumsProducts(stage))
+  if (plan_.lanes() == 1 || !b_.machine.slow_subnormals || !stages_.sumsProducts(stage))
     return sums(before);
   auto branch = [&](bool in_doubles) {
     e.in_doubles = in_doubles;
