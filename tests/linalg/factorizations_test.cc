@@ -12,6 +12,13 @@ namespace {
 // One matrix after the other, and small ones side by side in vectors.
 constexpr size_t kCounts[] = {2, 19};
 
+// The same, and larger ones that fill the vectors some times.
+std::vector<size_t> countsOf(int64_t rows, int64_t cols) {
+  std::vector<size_t> counts(std::begin(kCounts), std::end(kCounts));
+  if (std::max(rows, cols) > 32 && rows * cols < 2400) counts.push_back(67);
+  return counts;
+}
+
 class Factorizations : public LinalgTest {
  protected:
   std::vector<Matrix> matrices(size_t count, int64_t rows, int64_t cols) {
@@ -22,10 +29,11 @@ class Factorizations : public LinalgTest {
 };
 
 const std::pair<int64_t, int64_t> kShapes[] = {{1, 1}, {5, 5},   {7, 4},   {4, 7},  {1, 6},  {6, 1},
-                                               {0, 3}, {3, 0},   {33, 33}, {70, 41}, {41, 70}, {150, 97}};
+                                               {0, 3}, {3, 0},   {33, 33}, {48, 48}, {64, 5}, {7, 48},
+                                               {70, 41}, {41, 70}, {150, 97}};
 
 TEST_P(Factorizations, CholeskyOfEitherTriangle) {
-  for (int64_t n : {0, 1, 2, 5, 31, 67, 140}) for (size_t count : kCounts) {
+  for (int64_t n : {0, 1, 2, 5, 31, 48, 67, 140}) for (size_t count : countsOf(n, n)) {
     for (bool lower : {true, false}) {
       std::vector<Matrix> a;
       for (size_t b = 0; b < count; ++b) a.push_back(random_.positive(n));
@@ -52,7 +60,7 @@ TEST_P(Factorizations, CholeskyOfEitherTriangle) {
 }
 
 TEST_P(Factorizations, CholeskySaysWhereAMatrixIsNotPositive) {
-  for (int64_t n : {3, 31, 50}) for (size_t count : kCounts) {
+  for (int64_t n : {3, 31, 43, 50}) for (size_t count : countsOf(n, n)) {
     Matrix negative = random_.positive(n), nan = random_.positive(n);
     negative.at(n - 2, n - 2) = -1;
     nan.at(n - 1, n - 3) = nan.at(n - 3, n - 1) = std::numeric_limits<double>::quiet_NaN();
@@ -68,7 +76,7 @@ TEST_P(Factorizations, CholeskySaysWhereAMatrixIsNotPositive) {
 }
 
 TEST_P(Factorizations, LuWithExchanges) {
-  for (auto [m, n] : kShapes) for (size_t count : kCounts) {
+  for (auto [m, n] : kShapes) for (size_t count : countsOf(m, n)) {
     const int64_t k = std::min(m, n);
     const std::vector<Matrix> a = matrices(count, m, n);
     auto out = run(target("getrf"), "", {value(type_.dtype, a)},
@@ -109,7 +117,7 @@ TEST_P(Factorizations, LuNamesTheFirstPivotThatIsZero) {
 }
 
 TEST_P(Factorizations, QrAndItsOrthogonalMatrix) {
-  for (auto [m, n] : kShapes) for (size_t count : kCounts) {
+  for (auto [m, n] : kShapes) for (size_t count : countsOf(m, n)) {
     const int64_t k = std::min(m, n);
     const std::vector<Matrix> a = matrices(count, m, n);
     auto f = run(target("geqrf"), "", {value(type_.dtype, a)},
@@ -210,8 +218,8 @@ TEST_P(Factorizations, ReflectorsOfHugeAndTinyNumbers) {
 }
 
 TEST_P(Factorizations, TriangularSystems) {
-  constexpr std::pair<int64_t, int64_t> kSizes[] = {{5, 3}, {31, 7}, {40, 7}, {1, 1}, {0, 2}, {3, 0}};
-  for (auto [m, k] : kSizes) for (size_t count : kCounts) {
+  constexpr std::pair<int64_t, int64_t> kSizes[] = {{5, 3}, {31, 7}, {48, 7}, {1, 1}, {0, 2}, {3, 0}};
+  for (auto [m, k] : kSizes) for (size_t count : countsOf(m, m)) {
     for (char side : {'L', 'R'}) for (char uplo : {'L', 'U'})
       for (char trans : {'N', 'T', 'C'}) for (char diag : {'N', 'U'}) {
         const int64_t n = side == 'L' ? m : k;

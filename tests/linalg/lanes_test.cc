@@ -58,6 +58,8 @@ Arrays<T> run(void (*function)(const lanes::Job<T>&)) {
                     .m = kSide,
                     .n = kSide,
                     .k = kSide,
+                    .lead = kSide + 1,
+                    .given_lead = kSide,
                     .high = kSide,
                     .triangle = {},
                     .count = kCount,

@@ -51,9 +51,11 @@ Status potrf(const Call& call) {
   TERCEL_TRY(arguments.status());
   arguments.copy(0, 0);
   const double cost = double(n) * n * n / 3;
-  if (isBatchOfSmall(*call.signature)) {
-    const lanes::Job<T> job{.a = out.data, .info = info.data, .n = n, .triangle = {.lower = lower}};
-    return forEachInLanes<T>(call, arguments.batch(), cost, n * (n + 1), job, lanes::potrf<T>);
+  if (isBatchForLanes(*call.signature)) {
+    const Index lead = laneLead(n);
+    const lanes::Job<T> job{
+        .a = out.data, .info = info.data, .n = n, .lead = lead, .triangle = {.lower = lower}};
+    return forEachInLanes<T>(call, arguments.batch(), cost, lead * n + n, job, lanes::potrf<T>);
   }
   return forEachIn(call, arguments.batch(), cost, [&](Index b) {
     info.number(b) = lower ? factor<T>(out[b]) : factorUpper<T>(out[b]);

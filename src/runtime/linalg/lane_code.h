@@ -16,9 +16,9 @@ void potrf(const Job<T>& job) {
   using N = Number<T>;
   using R = RealOf<T>;
   const int64_t n = job.n;
-  N* scratch = take<T>(job, job.a, n * n, scratchOf(job));
-  N* row = scratch + n * n;  // of what is done, conjugated: a column
-  View<N> a{scratch, 1, n};
+  N* scratch = takeMatrix<T>(job, job.a, n, n, job.lead, scratchOf(job));
+  N* row = scratch + job.lead * n;  // of what is done, conjugated: a column
+  View<N> a{scratch, 1, job.lead};
   if (!job.triangle.lower) a = a.transposed();  // the conjugate's factor
   Mask<R> failed = {};
   for (int64_t j = 0; j < n; ++j) {
@@ -32,7 +32,7 @@ void potrf(const Job<T>& job) {
     const Divisor<T> by(a(j, j));
     for (int64_t i = j + 1; i < n; ++i) a(i, j) = by.into(a(i, j));
   }
-  put(job, scratch, n * n, job.a);
+  putMatrix(job, scratch, job.lead, n, n, job.a);
   putIntegers<R>(failed, 1, job.count, job.info + job.first);
 }
 
@@ -55,8 +55,8 @@ void getrf(const Job<T>& job) {
   using N = Number<T>;
   using R = RealOf<T>;
   const int64_t m = job.m, n = job.n, steps = m < n ? m : n;
-  N* scratch = take<T>(job, job.a, m * n, scratchOf(job));
-  const View<N> a{scratch, 1, m};
+  N* scratch = takeMatrix<T>(job, job.a, m, n, job.lead, scratchOf(job));
+  const View<N> a{scratch, 1, job.lead};
   Mask<R> failed = {};
   for (int64_t j = 0; j < n; ++j) {
     const int64_t above = j < m ? j : m;
@@ -78,7 +78,7 @@ void getrf(const Job<T>& job) {
     for (int64_t i = j + 1; i < m; ++i) a(i, j) = by.into(a(i, j));
     putIntegers<R>(pivot + 1, steps, job.count, job.pivots + job.first * steps + j);
   }
-  put(job, scratch, m * n, job.a);
+  putMatrix(job, scratch, job.lead, m, n, job.a);
   putIntegers<R>(failed, 1, job.count, job.info + job.first);
 }
 
@@ -88,11 +88,11 @@ void trsm(const Job<T>& job) {
   using N = Number<T>;
   const Triangle& how = job.triangle;
   const int64_t n = how.left ? job.m : job.k, columns = how.left ? job.k : job.m;
-  N* triangle = take(job, job.given, n * n, scratchOf(job));
-  N* sides = take<T>(job, job.a, n * columns, triangle + n * n);
+  N* triangle = takeMatrix(job, job.given, n, n, job.given_lead, scratchOf(job));
+  N* sides = takeMatrix<T>(job, job.a, job.m, job.k, job.lead, triangle + job.given_lead * n);
   if (how.conjugate)
-    for (int64_t i = 0; i < n * n; ++i) triangle[i] = conjugate(triangle[i]);
-  View<N> a{triangle, 1, n}, x{sides, 1, job.m};
+    for (int64_t i = 0; i < job.given_lead * n; ++i) triangle[i] = conjugate(triangle[i]);
+  View<N> a{triangle, 1, job.given_lead}, x{sides, 1, job.lead};
   if (!how.left) x = x.transposed();
   if (how.transposed) a = a.transposed();
   if (how.lower == how.transposed) {
@@ -107,17 +107,17 @@ void trsm(const Job<T>& job) {
     const Divisor<T> by(a(i, i));
     for (int64_t c = 0; c < columns; ++c) x(i, c) = by.into(x(i, c));
   }
-  put(job, sides, n * columns, job.a);
+  putMatrix(job, sides, job.lead, job.m, job.k, job.a);
 }
 
 template <class T>
 void geqrf(const Job<T>& job) {
   using N = Number<T>;
   const int64_t m = job.m, n = job.n, steps = m < n ? m : n;
-  N* scratch = take<T>(job, job.a, m * n, scratchOf(job));
-  N* taus = scratch + m * n;
-  makeTriangular<T>({scratch, 1, m}, m, n, taus);
-  put(job, scratch, m * n, job.a);
+  N* scratch = takeMatrix<T>(job, job.a, m, n, job.lead, scratchOf(job));
+  N* taus = scratch + job.lead * n;
+  makeTriangular<T>({scratch, 1, job.lead}, m, n, taus);
+  putMatrix(job, scratch, job.lead, m, n, job.a);
   put(job, taus, steps, job.taus);
 }
 
@@ -125,10 +125,10 @@ template <class T>
 void orgqr(const Job<T>& job) {
   using N = Number<T>;
   const int64_t m = job.m, n = job.n, k = job.k;
-  N* scratch = take<T>(job, job.a, m * n, scratchOf(job));
-  const N* taus = take(job, job.given, k, scratch + m * n);
-  makeOrthogonal<T>({scratch, 1, m}, m, n, k, taus);
-  put(job, scratch, m * n, job.a);
+  N* scratch = takeMatrix<T>(job, job.a, m, n, job.lead, scratchOf(job));
+  const N* taus = take(job, job.given, k, scratch + job.lead * n);
+  makeOrthogonal<T>({scratch, 1, job.lead}, m, n, k, taus);
+  putMatrix(job, scratch, job.lead, m, n, job.a);
 }
 
 template <class T>

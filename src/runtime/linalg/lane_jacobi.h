@@ -179,7 +179,7 @@ void syevd(const Job<T>& job) {
   const Mask<R> failed = diagonalize<T>(a, n, v) | scaled.notFinite();
   auto* values = reinterpret_cast<Vector<R>*>(scratch + 2 * n * n);
   for (int64_t i = 0; i < n; ++i) values[i] = scaled.back(realOf(a(i, i)));
-  putReals<R>(values, n, job.count, static_cast<R*>(job.values) + job.first * n);
+  putReals<R>(values, n, n, job.count, static_cast<R*>(job.values) + job.first * n);
   if (v.data) put(job, v.data, n * n, job.a);
   putIntegers<R>(failed & integers<R>(1), 1, job.count, job.info + job.first);
 }
@@ -226,7 +226,7 @@ void gesdd(const Job<T>& job) {
   findDirections<T>(x, m, n, taus, v.data ? columns : 0, u, values);
   for (int64_t j = 1; j < n; ++j) values[j] = values[j] > values[j - 1] ? values[j - 1] : values[j];
   for (int64_t j = 0; j < n; ++j) values[j] = scaled.back(values[j]);
-  putReals<R>(values, n, job.count, static_cast<R*>(job.values) + job.first * n);
+  putReals<R>(values, n, n, job.count, static_cast<R*>(job.values) + job.first * n);
   putIntegers<R>(failed, 1, job.count, job.info + job.first);
   if (!v.data) return;
   // The adjoint of what is to the right, in x's place or its own.

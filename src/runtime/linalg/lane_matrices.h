@@ -18,12 +18,12 @@ struct View {
   }
 };
 
-// Lane l's numbers lie at memory + l * size; lanes from `count` on have the last one's.
+// Lane l's numbers lie at memory + l * stride; lanes from `count` on have the last one's.
 template <class R>
-void takeReals(const R* memory, int64_t size, int64_t count, Vector<R>* to) {
+void takeReals(const R* memory, int64_t stride, int64_t size, int64_t count, Vector<R>* to) {
   constexpr int kSide = kLanes<R>;
   const R* lane[kSide];
-  for (int l = 0; l < kSide; ++l) lane[l] = memory + (l < count ? l : count - 1) * size;
+  for (int l = 0; l < kSide; ++l) lane[l] = memory + (l < count ? l : count - 1) * stride;
   int64_t i = 0;
   for (; i + kSide <= size; i += kSide) {
     Vector<R> rows[kSide];
@@ -39,32 +39,54 @@ void takeReals(const R* memory, int64_t size, int64_t count, Vector<R>* to) {
 }
 
 template <class R>
-void putReals(const Vector<R>* from, int64_t size, int64_t count, R* memory) {
+void putReals(const Vector<R>* from, int64_t stride, int64_t size, int64_t count, R* memory) {
   constexpr int kSide = kLanes<R>;
   int64_t i = 0;
   for (; i + kSide <= size; i += kSide) {
     Vector<R> rows[kSide];
     for (int l = 0; l < kSide; ++l) rows[l] = from[i + l];
     kernels::transposeSquare<R>(rows);
-    for (int l = 0; l < count; ++l) kernels::storeVector(memory + l * size + i, rows[l]);
+    for (int l = 0; l < count; ++l) kernels::storeVector(memory + l * stride + i, rows[l]);
   }
   for (; i < size; ++i)
-    for (int l = 0; l < count; ++l) memory[l * size + i] = from[i][l];
+    for (int l = 0; l < count; ++l) memory[l * stride + i] = from[i][l];
 }
 
 // A job's array of `size` numbers a matrix.
 template <class T>
 Number<T>* take(const Job<T>& job, const T* array, int64_t size, Number<T>* to) {
   using R = RealOf<T>;
-  takeReals<R>(reinterpret_cast<const R*>(array + job.first * size), size * kParts<T>, job.count,
-               reinterpret_cast<Vector<R>*>(to));
+  takeReals<R>(reinterpret_cast<const R*>(array + job.first * size), size * kParts<T>,
+               size * kParts<T>, job.count, reinterpret_cast<Vector<R>*>(to));
   return to;
 }
 template <class T>
 void put(const Job<T>& job, const Number<T>* from, int64_t size, T* array) {
   using R = RealOf<T>;
-  putReals<R>(reinterpret_cast<const Vector<R>*>(from), size * kParts<T>, job.count,
-              reinterpret_cast<R*>(array + job.first * size));
+  putReals<R>(reinterpret_cast<const Vector<R>*>(from), size * kParts<T>, size * kParts<T>,
+              job.count, reinterpret_cast<R*>(array + job.first * size));
+}
+// Matrices whose columns lie `lead` numbers apart in lanes.
+template <class T>
+Number<T>* takeMatrix(const Job<T>& job, const T* array, int64_t rows, int64_t columns,
+                      int64_t lead, Number<T>* to) {
+  using R = RealOf<T>;
+  if (lead == rows) return take(job, array, rows * columns, to);
+  for (int64_t j = 0; j < columns; ++j)
+    takeReals<R>(reinterpret_cast<const R*>(array + job.first * rows * columns + j * rows),
+                 rows * columns * kParts<T>, rows * kParts<T>, job.count,
+                 reinterpret_cast<Vector<R>*>(to + j * lead));
+  return to;
+}
+template <class T>
+void putMatrix(const Job<T>& job, const Number<T>* from, int64_t lead, int64_t rows,
+               int64_t columns, T* array) {
+  using R = RealOf<T>;
+  if (lead == rows) return put(job, from, rows * columns, array);
+  for (int64_t j = 0; j < columns; ++j)
+    putReals<R>(reinterpret_cast<const Vector<R>*>(from + j * lead), rows * columns * kParts<T>,
+                rows * kParts<T>, job.count,
+                reinterpret_cast<R*>(array + job.first * rows * columns + j * rows));
 }
 template <class R>
 void putIntegers(Mask<R> numbers, int64_t stride, int64_t count, int32_t* to) {

@@ -26,6 +26,8 @@ struct Job {
   const T* diagonals[3] = {};
   T* factors[3] = {};
   int64_t m = 0, n = 0, k = 0;
+  // Between columns of a, and of trsm's triangles, in scratch: potrf, getrf, trsm, geqrf, orgqr.
+  int64_t lead = 0, given_lead = 0;
   int64_t low = 0, high = 0;  // gehrd's rows and columns
   Triangle triangle;
   int64_t first = 0, count = 0;

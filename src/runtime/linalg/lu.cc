@@ -93,10 +93,15 @@ Status getrf(const Call& call) {
   TERCEL_TRY(arguments.status());
   arguments.copy(0, 0);
   const double cost = double(m) * n * k;
-  if (isBatchOfSmall(*call.signature)) {
-    const lanes::Job<T> job{
-        .a = out.data, .pivots = pivots.data, .info = info.data, .m = m, .n = n};
-    return forEachInLanes<T>(call, arguments.batch(), cost, m * n, job, lanes::getrf<T>);
+  if (isBatchForLanes(*call.signature)) {
+    const Index lead = laneLead(m);
+    const lanes::Job<T> job{.a = out.data,
+                            .pivots = pivots.data,
+                            .info = info.data,
+                            .m = m,
+                            .n = n,
+                            .lead = lead};
+    return forEachInLanes<T>(call, arguments.batch(), cost, lead * n, job, lanes::getrf<T>);
   }
   return forEachIn(call, arguments.batch(), cost, [&](Index b) {
     info.number(b) = k == 0 ? 0 : factor<T>(out[b], pivots.vector(b));

@@ -162,9 +162,10 @@ Status geqrf(const Call& call) {
   TERCEL_TRY(arguments.status());
   arguments.copy(0, 0);
   const double cost = 2.0 * m * n * k;
-  if (isBatchOfSmall(*call.signature)) {
-    const lanes::Job<T> job{.a = out.data, .taus = taus.data, .m = m, .n = n};
-    return forEachInLanes<T>(call, arguments.batch(), cost, m * n + k, job, lanes::geqrf<T>);
+  if (isBatchForLanes(*call.signature)) {
+    const Index lead = laneLead(m);
+    const lanes::Job<T> job{.a = out.data, .taus = taus.data, .m = m, .n = n, .lead = lead};
+    return forEachInLanes<T>(call, arguments.batch(), cost, lead * n + k, job, lanes::geqrf<T>);
   }
   return forEachIn(call, arguments.batch(), cost,
                    [&](Index b) { factor<T>(out[b], taus.vector(b)); });
@@ -198,9 +199,11 @@ Status orgqr(const Call& call) {
   TERCEL_TRY(arguments.status());
   arguments.copy(0, 0);
   const double cost = 4.0 * m * n * k;
-  if (isBatchOfSmall(*call.signature)) {
-    const lanes::Job<T> job{.a = out.data, .given = taus.data, .m = m, .n = n, .k = k};
-    return forEachInLanes<T>(call, arguments.batch(), cost, m * n + k, job, lanes::orgqr<T>);
+  if (isBatchForLanes(*call.signature)) {
+    const Index lead = laneLead(m);
+    const lanes::Job<T> job{
+        .a = out.data, .given = taus.data, .m = m, .n = n, .k = k, .lead = lead};
+    return forEachInLanes<T>(call, arguments.batch(), cost, lead * n + k, job, lanes::orgqr<T>);
   }
   return forEachIn(call, arguments.batch(), cost, [&](Index b) {
     const MatrixX<T> vectors = out[b].leftCols(k);

@@ -5,6 +5,25 @@ namespace {
 
 constexpr int64_t kFewest = 4;
 constexpr int64_t kMostNumbers = 8192;  // in all lanes: what the second cache holds
+// The larger matrices are, the less lanes gain, and the sooner other cores would: of so many numbers
+// each the batch is one more group of lanes.
+constexpr int64_t kMostInMatrix = 16384, kNumbersOfGroup = 2048;
+
+int64_t batchOf(const program::CallSignature& signature) {
+  if (signature.operands.empty()) return 0;
+  const Dims& dims = signature.operands[0].shape.dims;
+  return dims.size() < 3 ? 1 : elementCount(std::span(dims).first(dims.size() - 2));
+}
+
+// Whether `fits(rows, columns)` of all matrices, which have the first operand's dimensions.
+template <class F>
+bool allMatrices(const program::CallSignature& signature, F fits) {
+  return std::ranges::all_of(signature.operands, [&](const program::CallValue& value) {
+    const Dims& sizes = value.shape.dims;
+    return sizes.size() < signature.operands[0].shape.dims.size() ||
+           fits(sizes[sizes.size() - 2], sizes.back());
+  });
+}
 
 }  // namespace
 
@@ -13,14 +32,22 @@ bool suitsLanes(Index batch, Index numbers) {
 }
 
 bool isBatchOfSmall(const program::CallSignature& signature, int64_t largest_side) {
-  if (signature.operands.empty()) return false;
-  const Dims& dims = signature.operands[0].shape.dims;
-  if (dims.size() < 3 || elementCount(std::span(dims).first(dims.size() - 2)) < kFewest)
-    return false;
-  return std::ranges::all_of(signature.operands, [&](const program::CallValue& value) {
-    const Dims& sizes = value.shape.dims;
-    return sizes.size() < dims.size() ||
-           (sizes.back() <= largest_side && sizes[sizes.size() - 2] <= largest_side);
+  return batchOf(signature) >= kFewest &&
+         allMatrices(signature, [&](int64_t rows, int64_t columns) {
+           return rows <= largest_side && columns <= largest_side;
+         });
+}
+
+bool isBatchForLanes(const program::CallSignature& signature) {
+  if (isBatchOfSmall(signature)) return true;
+  const int64_t batch = batchOf(signature);
+  if (batch < kFewest) return false;
+  const DType type = signature.operands[0].shape.dtype;
+  const int64_t parts = isComplex(type) ? 2 : 1;
+  const int64_t lanes = kernels::vectorBytes(kernels::isaOfThisMachine()) * parts / byteSize(type);
+  return allMatrices(signature, [&](int64_t rows, int64_t columns) {
+    const int64_t numbers = rows * columns * parts;
+    return numbers <= kMostInMatrix && batch >= lanes * (2 + numbers / kNumbersOfGroup);
   });
 }
 

@@ -6,8 +6,8 @@
 
 namespace tercel::linalg {
 
-// Rows and columns of a matrix in lanes: so that scratch stays in the nearer caches; and where
-// rotations, which take more operations than other ways, are still faster.
+// Rows and columns of a matrix in lanes, however few: so that scratch stays in the nearer caches;
+// and where rotations, which take more operations than other ways, are still faster.
 inline int64_t largestSide() { return 32; }
 inline int64_t largestTurnedSide() {
   return kernels::vectorBytes(kernels::isaOfThisMachine()) / 2;
@@ -17,6 +17,12 @@ inline int64_t largestTurnedSide() {
 bool suitsLanes(Index batch, Index numbers);
 // Whether the call's matrices are as many and as small as lanes are for.
 bool isBatchOfSmall(const program::CallSignature& signature, int64_t largest_side = largestSide());
+// The same for factorisations and triangles, which may be larger where they fill all lanes some
+// times.
+bool isBatchForLanes(const program::CallSignature& signature);
+
+// Numbers between the columns of a matrix in lanes: not all of them in a few sets of a cache.
+inline Index laneLead(Index rows) { return rows >= 32 && rows % 16 == 0 ? rows + 1 : rows; }
 
 // job.first and count, and memory for `numbers` of each matrix, for as many matrices at a time as
 // there are lanes. `cost` is one matrix's floating-point operations.

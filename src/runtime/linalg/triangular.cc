@@ -67,10 +67,17 @@ Status trsm(const Call& call) {
   TERCEL_TRY(arguments.status());
   arguments.copy(1, 0);
   const double cost = double(n) * m * k;
-  if (isBatchOfSmall(*call.signature)) {
-    const lanes::Job<T> job{
-        .a = out.data, .given = a.data, .m = m, .k = k, .triangle = how};
-    return forEachInLanes<T>(call, arguments.batch(), cost, n * n + m * k, job, lanes::trsm<T>);
+  if (isBatchForLanes(*call.signature)) {
+    const Index lead = laneLead(m), given_lead = laneLead(n);
+    const lanes::Job<T> job{.a = out.data,
+                            .given = a.data,
+                            .m = m,
+                            .k = k,
+                            .lead = lead,
+                            .given_lead = given_lead,
+                            .triangle = how};
+    return forEachInLanes<T>(call, arguments.batch(), cost, given_lead * n + lead * k, job,
+                             lanes::trsm<T>);
   }
   return forEachIn(call, arguments.batch(), cost, [&](Index b) {
     if (m > 0 && k > 0) solve<T>(a[b], how, out[b]);
