@@ -138,29 +138,31 @@ TEST_P(Factorizations, QrAndItsOrthogonalMatrix) {
 }
 
 TEST_P(Factorizations, ProductsWithTheOrthogonalMatrixOfAQr) {
-  const int64_t m = 37, n = 11;
-  const std::vector<Matrix> a = matrices(2, m, n);
-  auto f = run(target("geqrf"), "", {value(type_.dtype, a)},
-               {empty(type_.dtype, 2, m, n), empty(type_.dtype, 2, n, 1, 1)});
-  std::vector<Matrix> wide;
-  for (const Matrix& x : f[0].batch) {
-    Matrix square(m, m);
-    std::copy(x.data.begin(), x.data.end(), square.data.begin());
-    wide.push_back(square);
-  }
-  const auto q = run(target("orgqr", "ungqr"), "", {value(type_.dtype, wide), f[1]},
-                     {empty(type_.dtype, 2, m, m)})[0];
-  for (bool left : {true, false}) {
-    for (bool turned : {true, false}) {
-      const std::vector<Matrix> c = left ? matrices(2, m, 5) : matrices(2, 5, m);
-      auto out = run(target("ormqr", "unmqr"),
-                     cat("{left = ", left ? "true" : "false", ", transpose = ",
-                         turned ? "true" : "false", "}"),
-                     {f[0], f[1], value(type_.dtype, c)},
-                     {empty(type_.dtype, 2, c[0].rows, c[0].cols)});
-      for (size_t b = 0; b < 2; ++b) {
-        const Matrix op = turned ? adjoint(q.batch[b]) : q.batch[b];
-        expectNear(out[0].batch[b], left ? op * c[b] : c[b] * op, norm(c[b]));
+  constexpr std::pair<int64_t, int64_t> kSizes[] = {{37, 11}, {9, 4}, {48, 3}};
+  for (auto [m, n] : kSizes) for (size_t count : countsOf(m, m)) {
+    const std::vector<Matrix> a = matrices(count, m, n);
+    auto f = run(target("geqrf"), "", {value(type_.dtype, a)},
+                 {empty(type_.dtype, count, m, n), empty(type_.dtype, count, n, 1, 1)});
+    std::vector<Matrix> wide;
+    for (const Matrix& x : f[0].batch) {
+      Matrix square(m, m);
+      std::copy(x.data.begin(), x.data.end(), square.data.begin());
+      wide.push_back(square);
+    }
+    const auto q = run(target("orgqr", "ungqr"), "", {value(type_.dtype, wide), f[1]},
+                       {empty(type_.dtype, count, m, m)})[0];
+    for (bool left : {true, false}) {
+      for (bool turned : {true, false}) {
+        const std::vector<Matrix> c = left ? matrices(count, m, 5) : matrices(count, 5, m);
+        auto out = run(target("ormqr", "unmqr"),
+                       cat("{left = ", left ? "true" : "false", ", transpose = ",
+                           turned ? "true" : "false", "}"),
+                       {f[0], f[1], value(type_.dtype, c)},
+                       {empty(type_.dtype, count, c[0].rows, c[0].cols)});
+        for (size_t b = 0; b < count; ++b) {
+          const Matrix op = turned ? adjoint(q.batch[b]) : q.batch[b];
+          expectNear(out[0].batch[b], left ? op * c[b] : c[b] * op, norm(c[b]));
+        }
       }
     }
   }

@@ -46,6 +46,7 @@ Arrays<T> run(void (*function)(const lanes::Job<T>&)) {
   alignas(64) static std::byte scratch[(3 * kSide + 2) * kSide * 2 * 64];
   lanes::Job<T> job{.a = arrays.a.data(),
                     .given = arrays.given.data(),
+                    .reflectors = arrays.given.data(),
                     .taus = arrays.taus.data(),
                     .pivots = arrays.pivots.data(),
                     .values = arrays.values.data(),
@@ -58,6 +59,8 @@ Arrays<T> run(void (*function)(const lanes::Job<T>&)) {
                     .m = kSide,
                     .n = kSide,
                     .k = kSide,
+                    .given_rows = kSide,
+                    .given_columns = kSide,
                     .lead = kSide + 1,
                     .given_lead = kSide,
                     .high = kSide,

@@ -131,6 +131,31 @@ void orgqr(const Job<T>& job) {
   putMatrix(job, scratch, job.lead, m, n, job.a);
 }
 
+// Q = H(0) H(1) ... of k reflectors: from the one nearest to what it is applied to.
+template <class T>
+void ormqr(const Job<T>& job) {
+  using N = Number<T>;
+  const bool left = job.triangle.left, adjoint = job.triangle.transposed;
+  N* given = takeMatrix(job, job.reflectors, job.given_rows, job.given_columns, job.given_lead,
+                        scratchOf(job));
+  const View<N> v{given, 1, job.given_lead};
+  N* a = takeMatrix<T>(job, job.a, job.m, job.n, job.lead,
+                       given + job.given_lead * job.given_columns);
+  const N* taus = take(job, job.given, job.k, a + job.lead * job.n);
+  View<N> c{a, 1, job.lead};
+  if (!left) {  // (C H)^T = (I - tau conj(v) v^T) C^T
+    for (int64_t i = 0; i < job.given_lead * job.k; ++i) given[i] = conjugate(given[i]);
+    c = c.transposed();
+  }
+  const int64_t rows = left ? job.m : job.n, columns = left ? job.n : job.m;
+  for (int64_t step = 0; step < job.k; ++step) {
+    const int64_t j = left == adjoint ? step : job.k - 1 - step;
+    const N tau = adjoint ? conjugate(taus[j]) : taus[j];
+    reflect(&v(j, j), tau, rows - j, columns, from(c, j, 0));
+  }
+  putMatrix(job, a, job.lead, job.m, job.n, job.a);
+}
+
 template <class T>
 void gehrd(const Job<T>& job) {
   using N = Number<T>;

@@ -14,7 +14,8 @@ namespace tercel::linalg::lanes {
 template <class T>
 struct Job {
   T* a = nullptr;            // the matrices, which the results replace
-  const T* given = nullptr;  // trsm: the triangles; orgqr: taus
+  const T* given = nullptr;  // trsm: the triangles; orgqr, ormqr: taus
+  const T* reflectors = nullptr;  // ormqr's, of given_rows and given_columns
   T* taus = nullptr;         // geqrf's, gehrd's
   int32_t* pivots = nullptr;
   void* values = nullptr;    // eigenvalues or singular values, of the real type
@@ -26,16 +27,18 @@ struct Job {
   const T* diagonals[3] = {};
   T* factors[3] = {};
   int64_t m = 0, n = 0, k = 0;
-  // Between columns of a, and of trsm's triangles, in scratch: potrf, getrf, trsm, geqrf, orgqr.
+  int64_t given_rows = 0, given_columns = 0;
+  // Between columns, in scratch, of a (but syevd's, gesdd's and gehrd's), and of trsm's triangles
+  // and ormqr's reflectors.
   int64_t lead = 0, given_lead = 0;
   int64_t low = 0, high = 0;  // gehrd's rows and columns
-  Triangle triangle;
+  Triangle triangle;  // ormqr: on which side, and transposed where it is the adjoint
   int64_t first = 0, count = 0;
   void* scratch = nullptr;  // 64-byte aligned: scratchElements() for each lane
 };
 
-#define TERCEL_LANE_FUNCTIONS(X) X(potrf) X(getrf) X(trsm) X(geqrf) X(orgqr) X(syevd) X(gesdd) \
-  X(gehrd) X(gtsv)
+#define TERCEL_LANE_FUNCTIONS(X) X(potrf) X(getrf) X(trsm) X(geqrf) X(orgqr) X(ormqr) X(syevd) \
+  X(gesdd) X(gehrd) X(gtsv)
 
 #define TERCEL_LANE_INSTANCES(function)                                         \
   template void function<float>(const Job<float>&);                             \

@@ -226,7 +226,24 @@ Status ormqr(const Call& call) {
   arguments.require(rows >= k && columns >= k, "more reflectors than rows or columns");
   TERCEL_TRY(arguments.status());
   arguments.copy(2, 0);
-  return forEachIn(call, arguments.batch(), 4.0 * m * n * k, [&](Index b) {
+  const double cost = 4.0 * m * n * k;
+  if (isBatchForLanes(*call.signature)) {
+    const Index lead = laneLead(m), given_lead = laneLead(rows);
+    const lanes::Job<T> job{.a = out.data,
+                            .given = taus.data,
+                            .reflectors = vectors.data,
+                            .m = m,
+                            .n = n,
+                            .k = k,
+                            .given_rows = rows,
+                            .given_columns = columns,
+                            .lead = lead,
+                            .given_lead = given_lead,
+                            .triangle = {.left = left, .transposed = adjoint}};
+    return forEachInLanes<T>(call, arguments.batch(), cost, given_lead * columns + lead * n + k,
+                             job, lanes::ormqr<T>);
+  }
+  return forEachIn(call, arguments.batch(), cost, [&](Index b) {
     if (left) return applyBlocks<T>(vectors[b], taus.vector(b), adjoint, false, out[b]);
     MatrixX<T> turned = out[b].adjoint();  // C Q = (Q^H C^H)^H
     applyBlocks<T>(vectors[b], taus.vector(b), !adjoint, false, turned);
