@@ -112,6 +112,21 @@ class Dense : public testing::Test {
     expectNear(y, wanted, double(m));
   }
 
+  void reflection(void (*reflect)(const dense::Reflection<T>&), int64_t m, int64_t n) {
+    SCOPED_TRACE(testing::Message() << m << " x " << n);
+    const std::vector<T> v = numbers(m), tau = numbers(1);
+    std::vector<T> c = numbers((m + 1) * n), wanted = c;
+    reflect({m, n, v.data(), tau[0], c.data(), m + 1});
+    for (int64_t j = 0; j < n; ++j) {
+      T sum = 0;
+      for (int64_t i = 0; i < m; ++i)
+        sum += conjugateIf(true, v[size_t(i)]) * wanted[size_t(i + j * (m + 1))];
+      for (int64_t i = 0; i < m; ++i)
+        wanted[size_t(i + j * (m + 1))] -= tau[0] * v[size_t(i)] * sum;
+    }
+    expectNear(c, wanted, double(m) * 8);
+  }
+
   void solution(void (*solve)(const dense::Solution<T>&), int64_t n, int64_t columns, int form) {
     SCOPED_TRACE(testing::Message() << n << " rows of " << columns << " as " << form);
     std::vector<T> l = numbers(n * n), x = numbers(n * columns);
@@ -179,6 +194,13 @@ TYPED_TEST(Dense, ProductsWithVectors) {
                        dense::isa::multiplyHermitian<TypeParam>, m, n)
       FOR_EACH_ISA(TEST_VECTORS)
     }
+}
+
+TYPED_TEST(Dense, Reflections) {
+  for (auto [m, n] : {std::pair<int64_t, int64_t>{1, 1}, {3, 5}, {16, 4}, {33, 9}, {100, 2}, {7, 0}}) {
+#define TEST_REFLECTION(isa) this->reflection(dense::isa::reflect<TypeParam>, m, n)
+    FOR_EACH_ISA(TEST_REFLECTION)
+  }
 }
 
 TYPED_TEST(Dense, TriangularSystems) {

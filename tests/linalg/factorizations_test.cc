@@ -138,8 +138,11 @@ TEST_P(Factorizations, QrAndItsOrthogonalMatrix) {
 }
 
 TEST_P(Factorizations, ProductsWithTheOrthogonalMatrixOfAQr) {
-  constexpr std::pair<int64_t, int64_t> kSizes[] = {{37, 11}, {9, 4}, {48, 3}};
-  for (auto [m, n] : kSizes) for (size_t count : countsOf(m, m)) {
+  struct Size {
+    int64_t m, n, others;
+  };
+  constexpr Size kSizes[] = {{37, 11, 19}, {9, 4, 5}, {48, 3, 5}, {90, 60, 33}};
+  for (auto [m, n, others] : kSizes) for (size_t count : countsOf(m, m)) {
     const std::vector<Matrix> a = matrices(count, m, n);
     auto f = run(target("geqrf"), "", {value(type_.dtype, a)},
                  {empty(type_.dtype, count, m, n), empty(type_.dtype, count, n, 1, 1)});
@@ -153,7 +156,8 @@ TEST_P(Factorizations, ProductsWithTheOrthogonalMatrixOfAQr) {
                        {empty(type_.dtype, count, m, m)})[0];
     for (bool left : {true, false}) {
       for (bool turned : {true, false}) {
-        const std::vector<Matrix> c = left ? matrices(count, m, 5) : matrices(count, 5, m);
+        const std::vector<Matrix> c = left ? matrices(count, m, others)
+                                             : matrices(count, others, m);
         auto out = run(target("ormqr", "unmqr"),
                        cat("{left = ", left ? "true" : "false", ", transpose = ",
                            turned ? "true" : "false", "}"),

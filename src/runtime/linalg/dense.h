@@ -63,6 +63,16 @@ struct VectorProduct {
   typename RealOf<T>::Type factor = 1;
 };
 
+// c = (I - tau v v^H) c.
+template <class T>
+struct Reflection {
+  int64_t rows = 0, columns = 0;
+  const T* v = nullptr;
+  T tau = {};
+  T* c = nullptr;
+  int64_t column = 0;
+};
+
 // l x = b for a lower triangle (upper: backwards) of at most kTriangle rows; x replaces b.
 constexpr int64_t kTriangle = 32;
 template <class T>
@@ -91,7 +101,8 @@ struct Rotations {
 #define TERCEL_DENSE_FUNCTIONS(X)  \
   X(multiply, Product)             \
   X(multiplyVector, VectorProduct) \
-  X(multiplyAdjoint, VectorProduct) X(multiplyHermitian, VectorProduct) X(solveTriangle, Solution)
+  X(multiplyAdjoint, VectorProduct) X(multiplyHermitian, VectorProduct) \
+  X(solveTriangle, Solution) X(reflect, Reflection)
 
 #define TERCEL_REAL_FUNCTIONS(X) X(rotate, Rotations)
 

@@ -3,6 +3,7 @@
 #pragma once
 #include "runtime/linalg/dense_bulges.h"
 #include "runtime/linalg/dense_product.h"
+#include "runtime/linalg/dense_reflections.h"
 #include "runtime/linalg/dense_root.h"
 #include "runtime/linalg/dense_rotations.h"
 #include "runtime/linalg/dense_solution.h"

@@ -104,16 +104,28 @@ TERCEL_PART Vector<R> signs() {
   return v;
 }
 
+template <class T>
+TERCEL_PART T product(T x, T y) {
+  return x * y;
+}
+template <class R>
+TERCEL_PART std::complex<R> product(const std::complex<R>& x, const std::complex<R>& y) {
+  const R *a = partsOf(&x), *b = partsOf(&y);
+  return {a[0] * b[0] - a[1] * b[1], a[0] * b[1] + a[1] * b[0]};
+}
+
 // A number that numbers of vectors are multiplied by.
 template <class T>
 struct Scalar {
-  Vector<T> by;
+  Vector<T> by = {};
+  Scalar() = default;
   TERCEL_PART explicit Scalar(T x, T factor) : by(x * factor - Vector<T>{}) {}
   TERCEL_PART Vector<T> times(Vector<T> v) const { return v * by; }
 };
 template <class R>
 struct Scalar<std::complex<R>> {
-  Vector<R> re, im;
+  Vector<R> re = {}, im = {};
+  Scalar() = default;
   TERCEL_PART explicit Scalar(const std::complex<R>& x, R factor) {
     const R* parts = partsOf(&x);
     re = parts[0] * factor - Vector<R>{};

@@ -7,8 +7,43 @@
 namespace tercel::linalg {
 namespace {
 
+// Small enough to pass all columns that are left once for each reflector.
+template <class T>
+bool staysNear(const MatrixRef<T>& a) {
+  constexpr Index kNearBytes = 16 << 10;
+  return a.size() * Index{sizeof(T)} <= kNearBytes;
+}
+
+template <class T>
+void factorNear(MatrixRef<T> a, Eigen::Ref<VectorX<T>> taus) {
+  for (Index j = 0; j < taus.size(); ++j) {
+    const Index rows = a.rows() - j;
+    auto below = a.col(j).tail(rows);
+    taus[j] = makeReflector<T>(below);
+    reflectFromOne<T>(below, Eigen::numext::conj(taus[j]),
+                      a.bottomRightCorner(rows, a.cols() - j - 1));
+  }
+}
+
+// What the reflectors in the columns of `a` make of an identity: from the last of them on, each on
+// the columns that it and later ones change.
+template <class T>
+void makeOrthogonalNear(MatrixRef<T> a, const Eigen::Ref<const VectorX<T>>& taus) {
+  const Index m = a.rows(), n = a.cols(), k = taus.size();
+  a.rightCols(n - k).setZero();
+  a.diagonal().tail(n - k).setOnes();
+  for (Index j = k; j-- > 0;) {
+    auto v = a.col(j).tail(m - j);
+    reflectFromOne<T>(v, taus[j], a.bottomRightCorner(m - j, n - j - 1));
+    v *= -taus[j];
+    v[0] = T(1) - taus[j];
+    a.col(j).head(j).setZero();
+  }
+}
+
 template <class T>
 void factor(MatrixRef<T> a, Eigen::Ref<VectorX<T>> taus) {
+  if (staysNear<T>(a)) return factorNear<T>(a, taus);
   for (Index first = 0; first < taus.size(); first += kPanel) {
     const Index end = std::min(first + kPanel, taus.size()), rows = a.rows() - first;
     ReflectorBlock<T> block(rows, end - first);
@@ -206,6 +241,7 @@ Status orgqr(const Call& call) {
     return forEachInLanes<T>(call, arguments.batch(), cost, lead * n + k, job, lanes::orgqr<T>);
   }
   return forEachIn(call, arguments.batch(), cost, [&](Index b) {
+    if (staysNear<T>(out[b])) return makeOrthogonalNear<T>(out[b], taus.vector(b));
     const MatrixX<T> vectors = out[b].leftCols(k);
     out[b].setIdentity();
     applyBlocks<T>(vectors, taus.vector(b), false, true, out[b]);

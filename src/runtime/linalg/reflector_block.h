@@ -81,12 +81,27 @@ class ReflectorBlock {
   Index size_ = 0;
 };
 
+// The same as applyBlocks, a reflector at a time: without products of reflectors.
+template <class T>
+void applySingly(const Eigen::Ref<const MatrixX<T>>& vectors,
+                 const Eigen::Ref<const VectorX<T>>& taus, bool adjoint, MatrixRef<T> c) {
+  VectorX<T> v(c.rows());
+  for (Index step = 0; step < taus.size(); ++step) {
+    const Index j = adjoint ? step : taus.size() - 1 - step, rows = c.rows() - j;
+    v.tail(rows) = vectors.col(j).tail(rows);
+    reflectFromOne<T>(v.tail(rows), adjoint ? Eigen::numext::conj(taus[j]) : taus[j],
+                      c.bottomRows(rows));
+  }
+}
+
 // c = Q c, or Q^H c where adjoint. Where c is an identity yet, its columns left of a reflector's
 // are not changed by it.
 template <class T>
 void applyBlocks(const Eigen::Ref<const MatrixX<T>>& vectors,
                  const Eigen::Ref<const VectorX<T>>& taus, bool adjoint, bool is_identity,
                  MatrixRef<T> c) {
+  constexpr Index kColumnsForBlocks = 9;
+  if (!is_identity && c.cols() < kColumnsForBlocks) return applySingly<T>(vectors, taus, adjoint, c);
   const Index count = taus.size(), panels = (count + kPanel - 1) / kPanel;
   for (Index p = 0; p < panels; ++p) {
     const Index first = (adjoint ? p : panels - 1 - p) * kPanel;

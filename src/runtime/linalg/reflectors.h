@@ -3,7 +3,9 @@
 #pragma once
 #include <algorithm>
 #include <cmath>
+#include <utility>
 
+#include "runtime/linalg/dense.h"
 #include "runtime/linalg/eigen.h"
 
 namespace tercel::linalg {
@@ -52,6 +54,15 @@ void reflect(const Vector& v, T tau, Column&& c) {
   const T share = tau * (c[0] + tail.dot(c.tail(tail.size())));
   c[0] -= share;
   c.tail(tail.size()) -= share * tail;
+}
+
+// The same of all columns, but that v[0] is 1, which is not what it is.
+template <class T>
+void reflectFromOne(Eigen::Ref<VectorX<T>> v, T tau, MatrixRef<T> c) {
+  if (c.cols() == 0) return;
+  const T first = std::exchange(v[0], T(1));
+  dense::reflect<T>({c.rows(), c.cols(), v.data(), tau, c.data(), c.outerStride()});
+  v[0] = first;
 }
 
 // c = c (I - tau v v^H)
