@@ -10,7 +10,7 @@ namespace {
 // Small enough to pass all columns that are left once for each reflector.
 template <class T>
 bool staysNear(const MatrixRef<T>& a) {
-  constexpr Index kNearBytes = 16 << 10;
+  constexpr Index kNearBytes = 48 << 10;
   return a.size() * Index{sizeof(T)} <= kNearBytes;
 }
 
