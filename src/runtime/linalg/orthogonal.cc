@@ -31,7 +31,7 @@ template <class T>
 void makeOrthogonalNear(MatrixRef<T> a, const Eigen::Ref<const VectorX<T>>& taus) {
   const Index m = a.rows(), n = a.cols(), k = taus.size();
   a.rightCols(n - k).setZero();
-  a.diagonal().tail(n - k).setOnes();
+  for (Index j = k; j < n; ++j) a(j, j) = T(1);
   for (Index j = k; j-- > 0;) {
     auto v = a.col(j).tail(m - j);
     reflectFromOne<T>(v, taus[j], a.bottomRightCorner(m - j, n - j - 1));
