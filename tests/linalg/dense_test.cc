@@ -197,7 +197,9 @@ TYPED_TEST(Dense, ProductsWithVectors) {
 }
 
 TYPED_TEST(Dense, Reflections) {
-  for (auto [m, n] : {std::pair<int64_t, int64_t>{1, 1}, {3, 5}, {16, 4}, {33, 9}, {100, 2}, {7, 0}}) {
+  constexpr std::pair<int64_t, int64_t> kSizes[] = {{1, 1},  {3, 5},   {16, 4},
+                                                    {33, 9}, {100, 2}, {7, 0}};
+  for (auto [m, n] : kSizes) {
 #define TEST_REFLECTION(isa) this->reflection(dense::isa::reflect<TypeParam>, m, n)
     FOR_EACH_ISA(TEST_REFLECTION)
   }

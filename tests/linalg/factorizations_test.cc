@@ -29,8 +29,8 @@ class Factorizations : public LinalgTest {
 };
 
 const std::pair<int64_t, int64_t> kShapes[] = {{1, 1}, {5, 5},   {7, 4},   {4, 7},  {1, 6},  {6, 1},
-                                               {0, 3}, {3, 0},   {33, 33}, {48, 48}, {64, 5}, {7, 48},
-                                               {70, 41}, {41, 70}, {150, 97}};
+                                               {0, 3}, {3, 0},   {33, 33}, {48, 48}, {64, 5},
+                                               {7, 48}, {70, 41}, {41, 70}, {150, 97}};
 
 TEST_P(Factorizations, CholeskyOfEitherTriangle) {
   for (int64_t n : {0, 1, 2, 5, 31, 48, 67, 140}) for (size_t count : countsOf(n, n)) {

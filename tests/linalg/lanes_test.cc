@@ -59,7 +59,6 @@ Arrays<T> run(void (*function)(const lanes::Job<T>&)) {
                     .m = kSide,
                     .n = kSide,
                     .k = kSide,
-                    .given_rows = kSide,
                     .given_columns = kSide,
                     .lead = kSide + 1,
                     .given_lead = kSide,

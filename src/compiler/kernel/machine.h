@@ -11,7 +11,8 @@ struct Machine {
   bool slow_subnormals = true;  // microcode makes arithmetic with them
   bool slow_division = true;    // of the widest vectors: as long as a dozen products
   int masked_bytes = 1;  // of the smallest elements that one instruction loads by a mask
-  bool has_pair_dot = false, has_byte_dot = false, has_tiles = false;  // as codegen's Target has them
+  // As codegen's Target has them.
+  bool has_pair_dot = false, has_byte_dot = false, has_tiles = false;
   int64_t l1_bytes = 32 << 10;
   int64_t l2_bytes = 1 << 20;
 

@@ -65,8 +65,8 @@ bool joinsOnes(const ir::Module& m, const Op& op) {
   if (op.kind != OpKind::concatenate_) return false;
   const Shape& shape = m.shape(op.result());
   const int64_t rows = rowsJoined(m, op);
-  if (rows < kFewestRows || shape.elements() > rows * kernel::kLongestThinRow || isComplex(shape.dtype) ||
-      isPred(shape.dtype))
+  if (rows < kFewestRows || shape.elements() > rows * kernel::kLongestThinRow ||
+      isComplex(shape.dtype) || isPred(shape.dtype))
     return false;
   return std::ranges::all_of(op.operands, [&](ir::Value v) {
     if (m.shape(v).elements() == rows) return true;

@@ -6,44 +6,6 @@
 namespace tercel::linalg::dense {
 namespace {
 
-// A number as this file computes with it: of std::complex other instruction sets might share code.
-template <class T>
-struct Number {
-  T re = 0;
-  TERCEL_PART static Number load(const T* from) { return {*from}; }
-  TERCEL_PART void store(T* to) const { *to = re; }
-  TERCEL_PART Number conjugate() const { return *this; }
-  TERCEL_PART T size() const { return __builtin_fabs(re); }
-  TERCEL_PART T square() const { return re * re; }
-  TERCEL_PART Number operator+(Number x) const { return {re + x.re}; }
-  TERCEL_PART Number operator-(Number x) const { return {re - x.re}; }
-  TERCEL_PART Number operator*(Number x) const { return {re * x.re}; }
-  TERCEL_PART Number operator*(T x) const { return {re * x}; }
-  TERCEL_PART Number inverse() const { return {1 / re}; }
-};
-template <class R>
-struct Number<std::complex<R>> {
-  R re = 0, im = 0;
-  TERCEL_PART static Number load(const std::complex<R>* from) {
-    return {partsOf(from)[0], partsOf(from)[1]};
-  }
-  TERCEL_PART void store(std::complex<R>* to) const {
-    partsOf(to)[0] = re;
-    partsOf(to)[1] = im;
-  }
-  TERCEL_PART Number conjugate() const { return {re, -im}; }
-  TERCEL_PART R size() const { return __builtin_fabs(re) + __builtin_fabs(im); }
-  TERCEL_PART R square() const { return re * re + im * im; }
-  TERCEL_PART Number operator+(Number x) const { return {re + x.re, im + x.im}; }
-  TERCEL_PART Number operator-(Number x) const { return {re - x.re, im - x.im}; }
-  TERCEL_PART Number operator*(Number x) const {
-    return {re * x.re - im * x.im, re * x.im + im * x.re};
-  }
-  TERCEL_PART Number operator*(R x) const { return {re * x, im * x}; }
-  // Of a number of the order of 1.
-  TERCEL_PART Number inverse() const { return conjugate() * (1 / square()); }
-};
-
 // H = I - tau v v^H with v = (1, v1, v2), for which H^H x = (beta, 0, 0).
 template <class T>
 struct SmallReflector {
@@ -162,14 +124,10 @@ class Chase {
       (x1 - share * v1).store(x + 1);
     }
   }
-  TERCEL_PART static Scalar<T> scalarOf(const N& x) {
-    return Scalar<T>(*reinterpret_cast<const T*>(&x), 1);
-  }
   template <int kRows>
   static void turnColumns(const SmallReflector<T>& by, T* first, int64_t column, int64_t rows) {
-    const Scalar<T> dot0 = scalarOf(by.tau), dot1 = scalarOf(by.tau * by.v1),
-                    dot2 = scalarOf(by.tau * by.v2), v1 = scalarOf(by.v1.conjugate()),
-                    v2 = scalarOf(by.v2.conjugate());
+    const Scalar<T> dot0(by.tau), dot1(by.tau * by.v1), dot2(by.tau * by.v2),
+        v1(by.v1.conjugate()), v2(by.v2.conjugate());
     R *a = partsOf(first), *b = partsOf(first + column), *c = partsOf(first + 2 * column);
     forEachVector<R>(
         rows * kParts<T>, [&](int64_t i, auto lanes) __attribute__((always_inline)) {

@@ -22,16 +22,13 @@ TERCEL_PART void reflectColumns(const Reflection<T>& job, int64_t first) {
   });
   Scalar<T> by[kColumns];
   TERCEL_UNROLL
-  for (int j = 0; j < kColumns; ++j) {
-    T sum = {};
-    sums[j].addTo(&sum, R(-1));
-    by[j] = Scalar<T>(product(job.tau, sum), R(1));
-  }
+  for (int j = 0; j < kColumns; ++j)
+    by[j] = Scalar<T>(Number<T>::load(&job.tau) * sums[j].value() * R(-1));
   forEachVector<R>(size, [&](int64_t i, auto lanes) __attribute__((always_inline)) {
     const Vector<R> x = lanes.load(v + i);
     TERCEL_UNROLL
     for (int j = 0; j < kColumns; ++j)
-      lanes.store(partsOf(c[j]) + i, lanes.load(partsOf(c[j]) + i) + by[j].times(x));
+      lanes.store(partsOf(c[j]) + i, by[j].timesPlus(x, lanes.load(partsOf(c[j]) + i)));
   });
 }
 

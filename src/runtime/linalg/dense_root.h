@@ -51,10 +51,8 @@ class SmallRoot {
   static int64_t startOf(int64_t row) { return row * kParts<T> / kL * kL; }
   // columns_[c] -= column conj(column[c])
   TERCEL_PART void subtract(const R* column, int64_t c, int64_t size) {
-    R by[kParts<T>];
-    by[0] = column[c * kParts<T>];
-    if constexpr (kParts<T> == 2) by[1] = -column[c * kParts<T> + 1];
-    const Scalar<T> scalar(*reinterpret_cast<const T*>(by), -1);
+    const auto* number = reinterpret_cast<const T*>(column + c * kParts<T>);
+    const Scalar<T> scalar(Number<T>::load(number).conjugate() * R(-1));
     R* to = columns_[c];
     for (int64_t i = startOf(c); i < size; i += kL)
       kernels::storeVector(

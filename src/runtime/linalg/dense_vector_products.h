@@ -13,26 +13,15 @@ TERCEL_PART void addColumns(const VectorProduct<T>& p, int64_t first) {
   const R* a[kColumns];
   TERCEL_UNROLL
   for (int j = 0; j < kColumns; ++j) a[j] = partsOf(p.a + (first + j) * p.column);
-  Vector<R> by[kColumns], crossed[kColumns];
+  Scalar<T> by[kColumns];
   TERCEL_UNROLL
-  for (int j = 0; j < kColumns; ++j) {
-    const Scalar<T> x(p.x[first + j], p.factor);
-    if constexpr (kParts<T> == 1) {
-      by[j] = x.by;
-    } else {
-      by[j] = x.re;
-      crossed[j] = x.im;
-    }
-  }
+  for (int j = 0; j < kColumns; ++j)
+    by[j] = Scalar<T>(Number<T>::load(p.x + first + j) * p.factor);
   forEachVector<R>(
       p.m * kParts<T>, [&](int64_t i, auto lanes) __attribute__((always_inline)) {
         Vector<R> y = lanes.load(partsOf(p.y) + i);
         TERCEL_UNROLL
-        for (int j = 0; j < kColumns; ++j) {
-          const Vector<R> v = lanes.load(a[j] + i);
-          y += v * by[j];
-          if constexpr (kParts<T> == 2) y += partsSwapped<R>(v) * crossed[j];
-        }
+        for (int j = 0; j < kColumns; ++j) y = by[j].timesPlus(lanes.load(a[j] + i), y);
         lanes.store(partsOf(p.y) + i, y);
       });
 }
@@ -80,17 +69,10 @@ TERCEL_PART void addHermitian(const VectorProduct<T>& p, int64_t first) {
   }
   const int64_t below = first + kColumns;
   if (below >= p.m) return;
-  Vector<R> by[kColumns], crossed[kColumns];
+  Scalar<T> by[kColumns];
   TERCEL_UNROLL
-  for (int j = 0; j < kColumns; ++j) {
-    const Scalar<T> x(p.x[first + j], p.factor);
-    if constexpr (kParts<T> == 1) {
-      by[j] = x.by;
-    } else {
-      by[j] = x.re;
-      crossed[j] = x.im;
-    }
-  }
+  for (int j = 0; j < kColumns; ++j)
+    by[j] = Scalar<T>(Number<T>::load(p.x + first + j) * p.factor);
   Dot<T> sums[kColumns];
   forEachVector<R>(
       (p.m - below) * kParts<T>, [&](int64_t i, auto lanes) __attribute__((always_inline)) {
@@ -100,8 +82,7 @@ TERCEL_PART void addHermitian(const VectorProduct<T>& p, int64_t first) {
         for (int j = 0; j < kColumns; ++j) {
           const Vector<R> v = lanes.load(partsOf(a[j] + below) + i);
           sums[j].add(v, x);
-          y += v * by[j];
-          if constexpr (kParts<T> == 2) y += partsSwapped<R>(v) * crossed[j];
+          y = by[j].timesPlus(v, y);
         }
         lanes.store(partsOf(p.y + below) + i, y);
       });

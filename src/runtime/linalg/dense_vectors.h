@@ -104,34 +104,64 @@ TERCEL_PART Vector<R> signs() {
   return v;
 }
 
+// A number to compute with: of std::complex other instruction sets might share code.
 template <class T>
-TERCEL_PART T product(T x, T y) {
-  return x * y;
-}
+struct Number {
+  T re = 0;
+  TERCEL_PART static Number load(const T* from) { return {*from}; }
+  TERCEL_PART void store(T* to) const { *to = re; }
+  TERCEL_PART Number conjugate() const { return *this; }
+  TERCEL_PART T size() const { return __builtin_fabs(re); }
+  TERCEL_PART T square() const { return re * re; }
+  TERCEL_PART Number operator+(Number x) const { return {re + x.re}; }
+  TERCEL_PART Number operator-(Number x) const { return {re - x.re}; }
+  TERCEL_PART Number operator*(Number x) const { return {re * x.re}; }
+  TERCEL_PART Number operator*(T x) const { return {re * x}; }
+  TERCEL_PART Number inverse() const { return {1 / re}; }
+};
 template <class R>
-TERCEL_PART std::complex<R> product(const std::complex<R>& x, const std::complex<R>& y) {
-  const R *a = partsOf(&x), *b = partsOf(&y);
-  return {a[0] * b[0] - a[1] * b[1], a[0] * b[1] + a[1] * b[0]};
-}
+struct Number<std::complex<R>> {
+  R re = 0, im = 0;
+  TERCEL_PART static Number load(const std::complex<R>* from) {
+    return {partsOf(from)[0], partsOf(from)[1]};
+  }
+  TERCEL_PART void store(std::complex<R>* to) const {
+    partsOf(to)[0] = re;
+    partsOf(to)[1] = im;
+  }
+  TERCEL_PART Number conjugate() const { return {re, -im}; }
+  TERCEL_PART R size() const { return __builtin_fabs(re) + __builtin_fabs(im); }
+  TERCEL_PART R square() const { return re * re + im * im; }
+  TERCEL_PART Number operator+(Number x) const { return {re + x.re, im + x.im}; }
+  TERCEL_PART Number operator-(Number x) const { return {re - x.re, im - x.im}; }
+  TERCEL_PART Number operator*(Number x) const {
+    return {re * x.re - im * x.im, re * x.im + im * x.re};
+  }
+  TERCEL_PART Number operator*(R x) const { return {re * x, im * x}; }
+  // Of a number of the order of 1.
+  TERCEL_PART Number inverse() const { return conjugate() * (1 / square()); }
+};
 
 // A number that numbers of vectors are multiplied by.
 template <class T>
 struct Scalar {
   Vector<T> by = {};
   Scalar() = default;
-  TERCEL_PART explicit Scalar(T x, T factor) : by(x * factor - Vector<T>{}) {}
+  TERCEL_PART explicit Scalar(Number<T> x) : by(x.re - Vector<T>{}) {}
   TERCEL_PART Vector<T> times(Vector<T> v) const { return v * by; }
+  TERCEL_PART Vector<T> timesPlus(Vector<T> v, Vector<T> y) const { return y + v * by; }
 };
 template <class R>
 struct Scalar<std::complex<R>> {
   Vector<R> re = {}, im = {};
   Scalar() = default;
-  TERCEL_PART explicit Scalar(const std::complex<R>& x, R factor) {
-    const R* parts = partsOf(&x);
-    re = parts[0] * factor - Vector<R>{};
-    im = parts[1] * factor * signs<R>();
-  }
+  TERCEL_PART explicit Scalar(Number<std::complex<R>> x)
+      : re(x.re - Vector<R>{}), im(x.im * signs<R>()) {}
   TERCEL_PART Vector<R> times(Vector<R> v) const { return v * re + partsSwapped<R>(v) * im; }
+  TERCEL_PART Vector<R> timesPlus(Vector<R> v, Vector<R> y) const {
+    y += v * re;
+    return y + partsSwapped<R>(v) * im;
+  }
 };
 
 // A sum of products conj(a) x.
@@ -139,7 +169,8 @@ template <class T>
 struct Dot {
   Vector<T> sum = {};
   TERCEL_PART void add(Vector<T> a, Vector<T> x) { sum += a * x; }
-  TERCEL_PART void addTo(T* y, T factor) const { *y += sumOf<T>(sum) * factor; }
+  TERCEL_PART Number<T> value() const { return {sumOf<T>(sum)}; }
+  TERCEL_PART void addTo(T* y, T factor) const { *y += value().re * factor; }
 };
 template <class R>
 struct Dot<std::complex<R>> {
@@ -148,10 +179,14 @@ struct Dot<std::complex<R>> {
     same += a * x;
     crossed += a * partsSwapped<R>(x);
   }
+  TERCEL_PART Number<std::complex<R>> value() const {
+    return {sumOf<R>(same), -sumOf<R>(crossed * signs<R>())};
+  }
   TERCEL_PART void addTo(std::complex<R>* y, R factor) const {
+    const Number<std::complex<R>> sum = value();
     R* parts = partsOf(y);
-    parts[0] += sumOf<R>(same) * factor;
-    parts[1] -= sumOf<R>(crossed * signs<R>()) * factor;
+    parts[0] += sum.re * factor;
+    parts[1] += sum.im * factor;
   }
 };
 

@@ -136,7 +136,8 @@ template <class T>
 void ormqr(const Job<T>& job) {
   using N = Number<T>;
   const bool left = job.triangle.left, adjoint = job.triangle.transposed;
-  N* given = takeMatrix(job, job.reflectors, job.given_rows, job.given_columns, job.given_lead,
+  const int64_t rows = left ? job.m : job.n, columns = left ? job.n : job.m;
+  N* given = takeMatrix(job, job.reflectors, rows, job.given_columns, job.given_lead,
                         scratchOf(job));
   const View<N> v{given, 1, job.given_lead};
   N* a = takeMatrix<T>(job, job.a, job.m, job.n, job.lead,
@@ -147,7 +148,6 @@ void ormqr(const Job<T>& job) {
     for (int64_t i = 0; i < job.given_lead * job.k; ++i) given[i] = conjugate(given[i]);
     c = c.transposed();
   }
-  const int64_t rows = left ? job.m : job.n, columns = left ? job.n : job.m;
   for (int64_t step = 0; step < job.k; ++step) {
     const int64_t j = left == adjoint ? step : job.k - 1 - step;
     const N tau = adjoint ? conjugate(taus[j]) : taus[j];

@@ -52,41 +52,46 @@ void putReals(const Vector<R>* from, int64_t stride, int64_t size, int64_t count
     for (int l = 0; l < count; ++l) memory[l * stride + i] = from[i][l];
 }
 
+// `size` numbers from number `at` on of each matrix of `stride` numbers.
+template <class T>
+void takeRun(const Job<T>& job, const T* array, int64_t stride, int64_t at, int64_t size,
+             Number<T>* to) {
+  using R = RealOf<T>;
+  takeReals<R>(reinterpret_cast<const R*>(array + job.first * stride + at), stride * kParts<T>,
+               size * kParts<T>, job.count, reinterpret_cast<Vector<R>*>(to));
+}
+template <class T>
+void putRun(const Job<T>& job, const Number<T>* from, int64_t stride, int64_t at, int64_t size,
+            T* array) {
+  using R = RealOf<T>;
+  putReals<R>(reinterpret_cast<const Vector<R>*>(from), stride * kParts<T>, size * kParts<T>,
+              job.count, reinterpret_cast<R*>(array + job.first * stride + at));
+}
 // A job's array of `size` numbers a matrix.
 template <class T>
 Number<T>* take(const Job<T>& job, const T* array, int64_t size, Number<T>* to) {
-  using R = RealOf<T>;
-  takeReals<R>(reinterpret_cast<const R*>(array + job.first * size), size * kParts<T>,
-               size * kParts<T>, job.count, reinterpret_cast<Vector<R>*>(to));
+  takeRun(job, array, size, 0, size, to);
   return to;
 }
 template <class T>
 void put(const Job<T>& job, const Number<T>* from, int64_t size, T* array) {
-  using R = RealOf<T>;
-  putReals<R>(reinterpret_cast<const Vector<R>*>(from), size * kParts<T>, size * kParts<T>,
-              job.count, reinterpret_cast<R*>(array + job.first * size));
+  putRun(job, from, size, 0, size, array);
 }
 // Matrices whose columns lie `lead` numbers apart in lanes.
 template <class T>
 Number<T>* takeMatrix(const Job<T>& job, const T* array, int64_t rows, int64_t columns,
                       int64_t lead, Number<T>* to) {
-  using R = RealOf<T>;
   if (lead == rows) return take(job, array, rows * columns, to);
   for (int64_t j = 0; j < columns; ++j)
-    takeReals<R>(reinterpret_cast<const R*>(array + job.first * rows * columns + j * rows),
-                 rows * columns * kParts<T>, rows * kParts<T>, job.count,
-                 reinterpret_cast<Vector<R>*>(to + j * lead));
+    takeRun(job, array, rows * columns, j * rows, rows, to + j * lead);
   return to;
 }
 template <class T>
 void putMatrix(const Job<T>& job, const Number<T>* from, int64_t lead, int64_t rows,
                int64_t columns, T* array) {
-  using R = RealOf<T>;
   if (lead == rows) return put(job, from, rows * columns, array);
   for (int64_t j = 0; j < columns; ++j)
-    putReals<R>(reinterpret_cast<const Vector<R>*>(from + j * lead), rows * columns * kParts<T>,
-                rows * kParts<T>, job.count,
-                reinterpret_cast<R*>(array + job.first * rows * columns + j * rows));
+    putRun(job, from + j * lead, rows * columns, j * rows, rows, array);
 }
 template <class R>
 void putIntegers(Mask<R> numbers, int64_t stride, int64_t count, int32_t* to) {

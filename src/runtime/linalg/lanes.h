@@ -15,7 +15,7 @@ template <class T>
 struct Job {
   T* a = nullptr;            // the matrices, which the results replace
   const T* given = nullptr;  // trsm: the triangles; orgqr, ormqr: taus
-  const T* reflectors = nullptr;  // ormqr's, of given_rows and given_columns
+  const T* reflectors = nullptr;  // ormqr's, of given_columns
   T* taus = nullptr;         // geqrf's, gehrd's
   int32_t* pivots = nullptr;
   void* values = nullptr;    // eigenvalues or singular values, of the real type
@@ -27,7 +27,7 @@ struct Job {
   const T* diagonals[3] = {};
   T* factors[3] = {};
   int64_t m = 0, n = 0, k = 0;
-  int64_t given_rows = 0, given_columns = 0;
+  int64_t given_columns = 0;
   // Between columns, in scratch, of a (but syevd's, gesdd's and gehrd's), and of trsm's triangles
   // and ormqr's reflectors.
   int64_t lead = 0, given_lead = 0;

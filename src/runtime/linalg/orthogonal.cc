@@ -20,7 +20,7 @@ void factorNear(MatrixRef<T> a, Eigen::Ref<VectorX<T>> taus) {
     const Index rows = a.rows() - j;
     auto below = a.col(j).tail(rows);
     taus[j] = makeReflector<T>(below);
-    reflectFromOne<T>(below, Eigen::numext::conj(taus[j]),
+    reflectColumns<T>(below, Eigen::numext::conj(taus[j]),
                       a.bottomRightCorner(rows, a.cols() - j - 1));
   }
 }
@@ -34,7 +34,7 @@ void makeOrthogonalNear(MatrixRef<T> a, const Eigen::Ref<const VectorX<T>>& taus
   for (Index j = k; j < n; ++j) a(j, j) = T(1);
   for (Index j = k; j-- > 0;) {
     auto v = a.col(j).tail(m - j);
-    reflectFromOne<T>(v, taus[j], a.bottomRightCorner(m - j, n - j - 1));
+    reflectColumns<T>(v, taus[j], a.bottomRightCorner(m - j, n - j - 1));
     v *= -taus[j];
     v[0] = T(1) - taus[j];
     a.col(j).head(j).setZero();
@@ -271,7 +271,6 @@ Status ormqr(const Call& call) {
                             .m = m,
                             .n = n,
                             .k = k,
-                            .given_rows = rows,
                             .given_columns = columns,
                             .lead = lead,
                             .given_lead = given_lead,

@@ -89,7 +89,7 @@ void applySingly(const Eigen::Ref<const MatrixX<T>>& vectors,
   for (Index step = 0; step < taus.size(); ++step) {
     const Index j = adjoint ? step : taus.size() - 1 - step, rows = c.rows() - j;
     v.tail(rows) = vectors.col(j).tail(rows);
-    reflectFromOne<T>(v.tail(rows), adjoint ? Eigen::numext::conj(taus[j]) : taus[j],
+    reflectColumns<T>(v.tail(rows), adjoint ? Eigen::numext::conj(taus[j]) : taus[j],
                       c.bottomRows(rows));
   }
 }
@@ -100,8 +100,8 @@ template <class T>
 void applyBlocks(const Eigen::Ref<const MatrixX<T>>& vectors,
                  const Eigen::Ref<const VectorX<T>>& taus, bool adjoint, bool is_identity,
                  MatrixRef<T> c) {
-  constexpr Index kColumnsForBlocks = 9;
-  if (!is_identity && c.cols() < kColumnsForBlocks) return applySingly<T>(vectors, taus, adjoint, c);
+  constexpr Index kMostSingly = 8;  // columns
+  if (!is_identity && c.cols() <= kMostSingly) return applySingly<T>(vectors, taus, adjoint, c);
   const Index count = taus.size(), panels = (count + kPanel - 1) / kPanel;
   for (Index p = 0; p < panels; ++p) {
     const Index first = (adjoint ? p : panels - 1 - p) * kPanel;

@@ -56,9 +56,9 @@ void reflect(const Vector& v, T tau, Column&& c) {
   c.tail(tail.size()) -= share * tail;
 }
 
-// The same of all columns, but that v[0] is 1, which is not what it is.
+// The same of all columns.
 template <class T>
-void reflectFromOne(Eigen::Ref<VectorX<T>> v, T tau, MatrixRef<T> c) {
+void reflectColumns(Eigen::Ref<VectorX<T>> v, T tau, MatrixRef<T> c) {
   if (c.cols() == 0) return;
   const T first = std::exchange(v[0], T(1));
   dense::reflect<T>({c.rows(), c.cols(), v.data(), tau, c.data(), c.outerStride()});

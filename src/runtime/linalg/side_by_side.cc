@@ -5,8 +5,8 @@ namespace {
 
 constexpr int64_t kFewest = 4;
 constexpr int64_t kMostNumbers = 8192;  // in all lanes: what the second cache holds
-// The larger matrices are, the less lanes gain, and the sooner other cores would: of so many numbers
-// each the batch is one more group of lanes.
+// The larger matrices are, the less lanes gain, and the sooner other cores would: for each so many
+// numbers of a matrix the batch is one more group of lanes.
 constexpr int64_t kMostInMatrix = 16384, kNumbersOfGroup = 2048;
 
 int64_t batchOf(const program::CallSignature& signature) {
