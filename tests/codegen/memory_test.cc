@@ -103,19 +103,22 @@ TEST(Memory, GatherAndScatter) {
         auto keep = b.addParam(Scalar::i1, true), out = b.addParam(s, false);
         auto back = b.addParam(s, false);
         V indices = b.load(where, b.index(0), lanes), mask = b.load(keep, b.index(0), lanes);
-        V gathered = b.gather(x, indices, mask);
+        V first = b.iadd(b.taskBegin(), b.index(3));
+        V gathered = b.gather(x, {first, indices, -3}, mask);
         b.store(out, b.index(0), gathered);
-        b.scatter(back, indices, gathered, mask);
+        b.scatter(back, {first, indices, -3}, gathered, mask);
         V everyLane = b.constant({Scalar::i1, static_cast<uint16_t>(lanes)}, 1);
-        V some = b.binary(Opcode::and_, indices, b.index(63));
-        b.store(out, b.index(lanes), b.gather(x, some, everyLane));
+        V some = b.cast(Opcode::itrunc, b.binary(Opcode::and_, indices, b.index(63)), Scalar::i32);
+        b.store(out, b.index(lanes), b.gather(x, {b.index(0), some}, everyLane));
+        V narrow = b.cast(Opcode::itrunc, indices, Scalar::i32);
+        b.store(out, b.index(2 * lanes), b.gather(x, {first, narrow, -3}, mask));
         MachineCode code = compile(kernel, machine);
         if (!code.entry || !runsHere(machine)) continue;
         SCOPED_TRACE(cat(machine.cpu, ' ', kernel.name));
         int64_t size = kernel::byteSize(s);
-        std::vector<uint8_t> xs(64 * size), keeps(lanes), outs(2 * lanes * size, 0xee);
+        std::vector<uint8_t> xs(64 * size), keeps(lanes), outs(3 * lanes * size, 0xee);
         std::vector<uint8_t> backs(64 * size, 0x77), back_expected = backs;
-        std::vector<uint8_t> expected(2 * lanes * size, 0);
+        std::vector<uint8_t> expected(3 * lanes * size, 0);
         std::vector<int64_t> wheres(lanes);
         for (size_t i = 0; i < xs.size(); ++i) xs[i] = pattern(i, s);
         for (int i = 0; i < lanes; ++i) {
@@ -124,6 +127,7 @@ TEST(Memory, GatherAndScatter) {
           std::copy_n(&xs[wheres[i] * size], size, &expected[(lanes + i) * size]);
           if (keeps[i]) {
             std::copy_n(&xs[wheres[i] * size], size, &expected[i * size]);
+            std::copy_n(&xs[wheres[i] * size], size, &expected[(2 * lanes + i) * size]);
             std::copy_n(&xs[wheres[i] * size], size, &back_expected[wheres[i] * size]);
           } else {
             wheres[i] += int64_t{64} << 40;  // far outside
@@ -141,7 +145,7 @@ TEST(Memory, ScatterWritesDuplicatesInLaneOrder) {
     Builder b(kernel);
     auto out = b.addParam(Scalar::i32, false);
     Type indices{Scalar::i64, 16};
-    b.scatter(out, b.binary(Opcode::and_, b.laneIds(indices), b.index(3)),
+    b.scatter(out, {b.index(0), b.binary(Opcode::and_, b.laneIds(indices), b.index(3))},
               b.laneIds({Scalar::i32, 16}), b.constant({Scalar::i1, 16}, 1));
     MachineCode code = compile(kernel, machine);
     if (!code.entry || !runsHere(machine)) continue;

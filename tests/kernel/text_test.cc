@@ -48,8 +48,8 @@ constexpr std::string_view kEverything = R"(kernel @"odd name"(%0, %1) {params =
     tiles_end
     subnormals_forget
     %24 = lane_ids : i64x16
-    %25 = gather #0[%24], %22 : f32x16
-    scatter #2[%24], %25, %12 : f32x16
+    %25 = gather #0[%0 + 1], %24, %22 : f32x16
+    scatter #2[%0], %24, %25, %12 : f32x16
     %26 = extract %25, 3 : f32
     %27 = splat %26 : f32x8
     %28 = shuffle %19, %20 [0, -1, 31] : f32x3

@@ -27,7 +27,7 @@ TEST(Verifier, AcceptsWhatIsRight) {
   EXPECT_EQ(problemOf("%2 = fadd %x, %x : f32x8"), "");
   EXPECT_EQ(problemOf("%2 = select %t, %x, %x : f32x8 %3 = select %m, %x, %x : f32x8"), "");
   EXPECT_EQ(problemOf("%2 = fneg %h : f16x8 %3 = fpext %h : f32x8"), "");
-  EXPECT_EQ(problemOf("%2 = gather #0[%l], %m : f32x8 scatter #1[%l], %2, %m : f32x8"), "");
+  EXPECT_EQ(problemOf("%2 = gather #0[%0], %l, %m : f32x8 scatter #1[%0], %l, %2, %m : f32x8"), "");
   EXPECT_EQ(problemOf("%2 = xor %m, %m : i1x8"), "");
 }
 
@@ -118,7 +118,9 @@ TEST(Verifier, Memory) {
   EXPECT_EQ(problemOf("store #0[%0], %x : f32x8"), "the buffer is read only");
   EXPECT_EQ(problemOf("store #2[%0], %x : f32x8"), "the buffer holds i8");
   EXPECT_EQ(problemOf("%2 = load #0[%l] : f32x8"), "operand 0 is i64x8, not i64");
-  EXPECT_EQ(problemOf("%2 = gather #0[%0], %m : f32x8"), "operand 0 is i64, not i64x8");
+  EXPECT_EQ(problemOf("%2 = gather #0[%l], %l, %m : f32x8"), "operand 0 is i64x8, not i64");
+  EXPECT_EQ(problemOf("%2 = gather #0[%0], %0, %m : f32x8"), "operand 1 is i64, not i64x8");
+  EXPECT_EQ(problemOf("scatter #1[%0], %l, %y, %m : f32x8"), "operand 2 is f32x4, not f32x8");
   EXPECT_EQ(problemOf("%2 = load_masked #0[%0], %t : f32x8"), "operand 1 is i1, not i1x8");
   EXPECT_EQ(problemOf("store_masked #1[%0], %y, %m : f32x8"), "operand 1 is f32x4, not f32x8");
 }

@@ -102,7 +102,8 @@ class Emitter {
   void emitScatter(const Inst& inst);
   Value* loadLanes(const Inst& inst, Value* pointers, Value* mask);
   void storeLanes(const Inst& inst, Value* pointers, Value* value, Value* mask);
-  Value* lanePointers(const Inst& inst);
+  Value* lanePointers(const Inst& inst);   // of a load or store
+  Value* placePointers(const Inst& inst);  // of a gather or scatter
   Value* spareSlot();
   bool masksNatively(const Inst& inst, bool indexed) const;
   Value* toMemory(Value* v, kernel::Type type);

@@ -14,7 +14,8 @@ namespace tercel::codegen {
 Machine::Machine(const Target& target, const CodegenOptions& options, Output output,
                  Selection selection)
     : architecture_(target.architecture), vector_bytes_(target.vector_bytes), cpu_(target.cpu),
-      features_(target.features), level_(options.opt_level), verify_(options.verify),
+      features_(target.features), slow_gather_(target.slow_gather), level_(options.opt_level),
+      verify_(options.verify),
       selection_(selection) {
   const Backend& backend = backendOf(architecture_);
   llvm::TargetOptions target_options;
@@ -79,7 +80,7 @@ bool Machine::select(const kernel::Kernel& kernel, llvm::Module& module) {
   setAttributes(*function, vector_bytes_);
   llvm::ReturnInst::Create(context, llvm::BasicBlock::Create(context, "", function));
   Selector selector(module_info_->getOrCreateMachineFunction(*function), kernel,
-                    std::move(functions));
+                    std::move(functions), slow_gather_);
   if (selector.run()) return true;
   module_info_->deleteMachineFunctionFor(*function);
   return false;

@@ -46,6 +46,7 @@ class Machine {
   Architecture architecture_;
   int vector_bytes_;
   std::string cpu_, features_;
+  bool slow_gather_;
   int level_;
   bool verify_;
   Selection selection_;

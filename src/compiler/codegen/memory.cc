@@ -58,11 +58,16 @@ bool Emitter::masksNatively(const Inst& inst, bool indexed) const {
 
 llvm::Value* Emitter::lanePointers(const Inst& inst) {
   Value* first = address(inst, operand(inst, 0));
-  if (typeOf(inst, 0).isVector() || !inst.type.isVector()) return first;
+  if (!inst.type.isVector()) return first;
   llvm::SmallVector<llvm::Constant*, 64> lanes;
   for (unsigned i = 0; i < inst.type.lanes; ++i) lanes.push_back(ir_.getInt64(i));
   llvm::Type* element = memoryType({inst.type.scalar, 1});
   return ir_.CreateGEP(element, first, llvm::ConstantVector::get(lanes));
+}
+
+llvm::Value* Emitter::placePointers(const Inst& inst) {
+  llvm::Type* element = memoryType({inst.type.scalar, 1});
+  return ir_.CreateGEP(element, address(inst, operand(inst, 0)), operand(inst, 1));
 }
 
 llvm::Value* Emitter::loadLanes(const Inst& inst, Value* pointers, Value* mask) {
@@ -120,7 +125,7 @@ llvm::Value* Emitter::emitLoadMasked(const Inst& inst) {
 }
 
 llvm::Value* Emitter::emitGather(const Inst& inst) {
-  Value *pointers = address(inst, operand(inst, 0)), *mask = operand(inst, 1);
+  Value *pointers = placePointers(inst), *mask = operand(inst, 2);
   if (!masksNatively(inst, true)) return loadLanes(inst, pointers, mask);
   llvm::Type* memory = memoryType(inst.type);
   llvm::Align align(static_cast<uint64_t>(kernel::byteSize(inst.type.scalar)));
@@ -152,8 +157,8 @@ void Emitter::emitStoreMasked(const Inst& inst) {
 }
 
 void Emitter::emitScatter(const Inst& inst) {
-  Value* pointers = address(inst, operand(inst, 0));
-  Value *stored = toMemory(operand(inst, 1), inst.type), *mask = operand(inst, 2);
+  Value *pointers = placePointers(inst), *mask = operand(inst, 3);
+  Value* stored = toMemory(operand(inst, 2), inst.type);
   if (!masksNatively(inst, true)) return storeLanes(inst, pointers, stored, mask);
   llvm::Align align(static_cast<uint64_t>(kernel::byteSize(inst.type.scalar)));
   annotate(ir_.CreateMaskedScatter(stored, pointers, align, mask), inst);

@@ -23,9 +23,10 @@ namespace tercel::codegen {
 class Selector {
  public:
   // The function has one pointer argument, which aliases no other, for each buffer of the kernel
-  // that may overlap no other; `functions` are the kernel's own.
+  // that may overlap no other; `functions` are the kernel's own. quick_loads: of elements that lie
+  // anywhere, one by one, beside the instruction for it.
   Selector(llvm::MachineFunction& function, const kernel::Kernel& kernel,
-           std::vector<llvm::Function*> functions);
+           std::vector<llvm::Function*> functions, bool quick_loads);
 
   // False where the kernel has something that only LLVM's selection knows; the function is then in
   // no state to be used.
@@ -160,6 +161,16 @@ class Selector {
   void loadRepeated(const Inst& inst, const Inst& splat);
   void store(const Inst& inst, Reg mask);
 
+  // selector_gather.cc
+  Address placesOf(const Inst& inst);
+  bool isIndexed(const Inst& inst) const;
+  Reg gather(const Inst& inst);
+  void scatter(const Inst& inst);
+  Reg gatherByLoads(const Inst& inst);
+  Reg pairOf(Reg places, Type type, int lane);
+  Reg loadLane(Type block, Reg before, int lane, const Address& address);
+  Reg joinedBlocks(std::vector<Reg> blocks, Type block);
+
   Type typeOf(const Inst& inst, size_t operand) const {
     return kernel_.type(inst.operands[operand]);
   }
@@ -168,6 +179,7 @@ class Selector {
   llvm::MachineFunction& function_;
   const kernel::Kernel& kernel_;
   std::vector<llvm::Function*> functions_;
+  const bool quick_loads_;
   llvm::MachineRegisterInfo& regs_;
   const llvm::TargetInstrInfo& insts_;
   const llvm::TargetRegisterInfo& classes_;

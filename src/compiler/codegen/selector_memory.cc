@@ -158,6 +158,8 @@ void Selector::memory(const Inst& inst) {
       if (!inst.type.isVector()) return refuse();
       values_[inst.results[0].index] = load(inst, operand(inst, 1));
       return;
+    case Opcode::gather: values_[inst.results[0].index] = gather(inst); return;
+    case Opcode::scatter: return scatter(inst);
     case Opcode::store: case Opcode::store_streaming: return store(inst, {});
     case Opcode::store_masked:
       if (!inst.type.isVector()) return refuse();

@@ -28,7 +28,8 @@ void readX86Features(Target& target, Has has) {
       target.has_level4 && has("amx-tile") && has("amx-bf16") && has("amx-int8");
   target.vector_bytes = target.has_avx512 ? 64 : target.has_avx2 ? 32 : 16;
   target.vector_registers = target.has_avx512 ? 32 : 16;
-  target.slow_subnormals = target.slow_division = !target.cpu.starts_with("znver");
+  target.slow_gather = target.cpu.starts_with("znver");
+  target.slow_subnormals = target.slow_division = !target.slow_gather;
 }
 
 // Armv8.0-A with NEON, which every 64-bit Arm CPU under Linux has.

@@ -169,7 +169,25 @@ bool Builder::isOfPrecision(V v, Scalar narrow, int depth) const {
   }
 }
 
-// Folds integer arithmetic of constants and the identities x+0, x-0, x*1, x*0, x|0, x&-1, x<<0.
+Builder::Bounds Builder::boundsOf(V v, int depth) const {
+  const Scalar s = type(v).scalar;
+  const auto least = static_cast<int64_t>(~uint64_t{0} << (bitWidth(s) - 1));
+  const Bounds all = {least, ~least};
+  uint64_t bits;
+  if (isConstant(v, &bits)) return {signExtend(bits, s), signExtend(bits, s)};
+  const Inst* def = kernel_.def(v);
+  if (!def || depth == 0) return all;
+  auto of = [&](size_t operand) { return boundsOf(def->operands[operand], depth - 1); };
+  switch (def->op) {
+    case Opcode::smin: return {std::min(of(0).least, of(1).least), std::min(of(0).most, of(1).most)};
+    case Opcode::smax: return {std::max(of(0).least, of(1).least), std::max(of(0).most, of(1).most)};
+    case Opcode::sext: return of(0);
+    default: return all;
+  }
+}
+
+// Folds integer arithmetic of constants, the identities x+0, x-0, x*1, x*0, x|0, x&-1, x<<0, and
+// limits that x keeps to.
 V Builder::fold(const Inst& inst) {
   uint64_t a = 0, b = 0;
   if (inst.operands.size() != 2 || isFloat(inst.type.scalar)) return {};
@@ -198,7 +216,12 @@ V Builder::fold(const Inst& inst) {
     case Opcode::urem:
       return both && b ? constantOf(a % b) : b == 1 ? constantOf(0) : V{};
     case Opcode::smin: case Opcode::smax:
-      if (!both) return {};
+      if (!both) {
+        const int64_t limit = signExtend(b, s);
+        const Bounds bounds = boundsOf(x);
+        const bool keeps = inst.op == Opcode::smin ? bounds.most <= limit : bounds.least >= limit;
+        return keeps ? x : V{};
+      }
       return constantOf((signExtend(a, s) < signExtend(b, s)) == (inst.op == Opcode::smin) ? a : b);
     default:
       return {};

@@ -13,6 +13,14 @@
 
 namespace tercel::kernel {
 
+// Of elements of a buffer: `first` and `offset` of all lanes, and what each lane adds to it, of i32
+// or i64.
+struct Places {
+  V first, lanes;
+  int64_t offset = 0;
+  Places next() const { return {first, lanes, offset + 1}; }
+};
+
 class Builder {
  public:
   explicit Builder(Kernel& kernel);
@@ -41,6 +49,11 @@ class Builder {
   }
   // Whether it is known that no lane is 0: constants, and `x == 0 ? constant : x`.
   bool isNonZero(V v) const;
+  // The numbers between which an integer is, by the limits that it was made to keep to.
+  struct Bounds {
+    int64_t least, most;
+  };
+  Bounds boundsOf(V v, int depth = 4) const;
   // Whether it is known that f16 or bf16 has every number of v, an f32: what was rounded to it, and
   // signs and choices of that. Only of the last few instructions.
   bool isOfPrecision(V v, Scalar narrow, int depth = 4) const;
@@ -85,11 +98,11 @@ class Builder {
 
   V load(BufferId buffer, V index, int lanes, int64_t offset = 0);
   V loadMasked(BufferId buffer, V index, V mask, int64_t offset = 0);
-  V gather(BufferId buffer, V indices, V mask);
+  V gather(BufferId buffer, const Places& places, V mask);
   void store(BufferId buffer, V index, V value, int64_t offset = 0);
   void storeMasked(BufferId buffer, V index, V value, V mask, int64_t offset = 0);
   void storeStreaming(BufferId buffer, V index, V value, int64_t offset = 0);
-  void scatter(BufferId buffer, V indices, V value, V mask);
+  void scatter(BufferId buffer, const Places& places, V value, V mask);
   void prefetch(BufferId buffer, V index, int64_t offset = 0);
 
   // Whether arithmetic met subnormal numbers, of which microcode makes more, since it forgot them.

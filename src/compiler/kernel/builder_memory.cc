@@ -64,12 +64,13 @@ V Builder::loadMasked(BufferId buffer, V index, V mask, int64_t offset) {
   return b.read_only ? share(std::move(inst)) : emit(std::move(inst), current_);
 }
 
-V Builder::gather(BufferId buffer, V indices, V mask) {
+V Builder::gather(BufferId buffer, const Places& places, V mask) {
   const Buffer& b = kernel_.buffers[buffer];
   Inst inst{.op = Opcode::gather,
             .type = type(mask).with(b.element),
-            .operands = {indices, mask},
-            .imm = buffer};
+            .operands = {places.first, places.lanes, mask},
+            .imm = buffer,
+            .offset = places.offset};
   return b.read_only ? share(std::move(inst)) : emit(std::move(inst), current_);
 }
 
@@ -92,9 +93,10 @@ void Builder::storeStreaming(BufferId buffer, V index, V value, int64_t offset) 
        current_);
 }
 
-void Builder::scatter(BufferId buffer, V indices, V value, V mask) {
-  emit({.op = Opcode::scatter, .type = type(value), .operands = {indices, value, mask},
-        .imm = buffer},
+void Builder::scatter(BufferId buffer, const Places& places, V value, V mask) {
+  emit({.op = Opcode::scatter, .type = type(value),
+        .operands = {places.first, places.lanes, value, mask}, .imm = buffer,
+        .offset = places.offset},
        current_);
 }
 

@@ -99,15 +99,10 @@ Elem Emitter::iotaAt(const Index& i, DType dtype, int64_t bound) {
   const Scalar word = is_integer ? storedScalar(dtype) : by_float ? Scalar::i32 : Scalar::i64;
   auto cut = [&](V v) { return word == Scalar::i64 ? v : b_.cast(Opcode::itrunc, v, word); };
   V value;
-  int64_t step = 0;
   if (!space_.varies(i)) {
     value = cut(space_.emitScalar(i));
-  } else if (space_.linearInLanes(i, &step)) {
-    const Type type{word, static_cast<uint16_t>(lanes_)};
-    V lanes = b_.binary(Opcode::imul, b_.laneIds(type), b_.integer(type, step));
-    value = b_.iadd(lanes, b_.widen(cut(space_.emitScalar(i)), lanes_));
   } else {
-    value = cut(space_.emitLanes(i, lanes_));
+    value = space_.emitLanes(i, lanes_, word);
   }
   if (is_integer) return {value, {}};
   if (!by_float) return elemConvert(b_, {value, {}}, DType::s64, dtype);
@@ -258,10 +253,10 @@ Elem Emitter::constantAt(const ir::Op& op, const Indices& indices) {
   if (at.isConstant()) return elemConstant(b_, dtype, literal, at.constant);
   TERCEL_CHECK(shape.elements() <= 64, "a large constant must be bound to memory");
   space_.noteBareUse(at);
-  V index = space_.varies(at) ? space_.emitLanes(at, lanes_) : space_.emitScalar(at);
+  V index = emitIndex(at);
   Elem result = elemConstant(b_, dtype, literal, 0);
   for (int64_t i = 1; i < shape.elements(); ++i) {
-    V here = b_.compare(Opcode::icmp, Predicate::eq, index, b_.index(i));
+    V here = b_.compare(Opcode::icmp, Predicate::eq, index, b_.integer(b_.type(index), i));
     result = elemSelect(b_, here, elemConstant(b_, dtype, literal, i), result);
   }
   return result;
@@ -291,7 +286,8 @@ Elem Emitter::bitcastAt(const ir::Op& op, const Indices& indices) {
     Indices outer(indices.begin(), indices.end() - 1);
     space_.noteBareUse(indices.back());
     const Index& last = indices.back();
-    V part = space_.varies(last) ? space_.emitLanes(last, lanes_) : space_.emitScalar(last);
+    V part = space_.varies(last) ? space_.emitLanes(last, lanes_, Scalar::i64)
+                                 : space_.emitScalar(last);
     V bits = bitsOf(at(op.operand(0), outer).re, from);
     V shift = elemConvert(b_, {b_.imul(part, b_.index(small * 8)), {}}, DType::s64,
                           byteSize(from) == 8   ? DType::u64

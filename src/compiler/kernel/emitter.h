@@ -191,7 +191,7 @@ class Emitter {
   // 0 <= x < extent, for an index that may be outside; invalid V where it always holds, a constant
   // where it never does.
   V inBounds(const Index& x, int64_t extent);
-  V narrowLanes(const Index& x);
+  V emitIndex(const Index& x);
   Guard guardOf(V condition);
   Elem selectWhere(V condition, const Elem& a, const Elem& b);
   Elem multiplyAdd(const Elem& a, const Elem& b, const Elem& sum, DType in, DType out);

@@ -93,10 +93,9 @@ Elem Emitter::loadAt(BufferId buffer, DType dtype, const Index& index, bool stra
   if (!complex)
     if (V near = loadNear(buffer, index, mask); near.valid()) return {extend(near)};
   if (!mask.valid()) mask = b_.constant(mask_type, 1);
-  V at = space_.emitLanes(index, lanes_);
-  if (!complex) return {extend(b_.gather(buffer, at, mask)), {}};
-  V twice = b_.imul(at, b_.index(2));
-  return {b_.gather(buffer, twice, mask), b_.gather(buffer, b_.iadd(twice, b_.index(1)), mask)};
+  if (!complex) return {extend(b_.gather(buffer, space_.emitPlaces(index, lanes_), mask)), {}};
+  const Places re = space_.emitPlaces(space_.scale(index, 2), lanes_);
+  return {b_.gather(buffer, re, mask), b_.gather(buffer, re.next(), mask)};
 }
 
 // The widest step that shuffles bridge. A masked load costs as much as two.
@@ -313,11 +312,10 @@ void Emitter::storeAt(BufferId buffer, DType dtype, const Index& index, const El
     return;
   }
   if (!mask.valid()) mask = b_.constant({Scalar::i1, static_cast<uint16_t>(lanes_)}, 1);
-  V at = space_.emitLanes(index, lanes_);
-  if (!complex) return b_.scatter(buffer, at, re, mask);
-  V twice = b_.imul(at, b_.index(2));
-  b_.scatter(buffer, twice, re, mask);
-  b_.scatter(buffer, b_.iadd(twice, b_.index(1)), b_.widen(elem.im, lanes_), mask);
+  if (!complex) return b_.scatter(buffer, space_.emitPlaces(index, lanes_), re, mask);
+  const Places at = space_.emitPlaces(space_.scale(index, 2), lanes_);
+  b_.scatter(buffer, at, re, mask);
+  b_.scatter(buffer, at.next(), b_.widen(elem.im, lanes_), mask);
 }
 
 }  // namespace tercel::kernel

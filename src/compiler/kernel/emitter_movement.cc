@@ -38,31 +38,21 @@ V Emitter::inBounds(const Index& x, int64_t extent) {
   if (space_.highest(x) < 0 || space_.lowest(x) >= extent) return b_.constant({Scalar::i1, 1}, 0);
   if (bounds) bounds->push_back({x, extent});
   space_.noteBareUse(x);
-  if (!space_.varies(x))
-    return b_.compare(Opcode::icmp, Predicate::ult, space_.emitScalar(x), b_.index(extent));
-  V value = narrowLanes(x);
+  V value = emitIndex(x);
   return b_.compare(Opcode::icmp, Predicate::ult, value, b_.integer(b_.type(value), extent));
 }
 
-// In words of 32 bits where they hold it: twice as many fit into a vector.
-V Emitter::narrowLanes(const Index& x) {
-  constexpr int64_t kFar = 1 << 30;
-  int64_t step = 0;
-  if (!space_.linearInLanes(x, &step) || std::abs(step) > kFar / (2 * lanes_) ||
-      space_.lowest(x) < -kFar / 2 || space_.highest(x) > kFar / 2)
-    return space_.emitLanes(x, lanes_);
-  const Type words{Scalar::i32, static_cast<uint16_t>(lanes_)};
-  V first = b_.cast(Opcode::itrunc, space_.emitScalar(x, /*skip_constant=*/true), Scalar::i32);
-  V steps = b_.binary(Opcode::imul, b_.laneIds(words), b_.integer(words, step));
-  return b_.iadd(b_.widen(first, lanes_), b_.iadd(steps, b_.integer(words, x.constant)));
+V Emitter::emitIndex(const Index& x) {
+  return space_.varies(x) ? space_.emitLanes(x, lanes_, space_.wordOf(x)) : space_.emitScalar(x);
 }
 
 Index Emitter::undilate(Index x, int64_t extent, int64_t gap, Guard& inside) {
   inside = both(inside, guardOf(inBounds(x, (extent - 1) * gap + 1)));
   if (gap == 1) return x;
   Index rest = space_.remainder(x, gap);
-  V value = space_.varies(rest) ? space_.emitLanes(rest, lanes_) : space_.emitScalar(rest);
-  inside = both(inside, guardOf(b_.compare(Opcode::icmp, Predicate::eq, value, b_.index(0))));
+  V value = emitIndex(rest);
+  V none = b_.integer(b_.type(value), 0);
+  inside = both(inside, guardOf(b_.compare(Opcode::icmp, Predicate::eq, value, none)));
   return space_.quotient(x, gap);
 }
 
@@ -199,8 +189,12 @@ Index Emitter::clampedIndex(ir::Value start, const Indices& indices, int64_t lim
 }
 
 V Emitter::clamped(ir::Value start, const Indices& indices, int64_t limit) {
+  constexpr int64_t kFar = int64_t{1} << 30;
   DType dtype = m_.shape(start).dtype;
-  V value = elemToIndex(b_, at(start, indices), dtype);
+  const Elem elem = at(start, indices);
+  const bool in_words = b_.type(elem.re).isVector() && limit < kFar &&
+                        (isSigned(dtype) ? byteSize(dtype) <= 4 : byteSize(dtype) <= 2);
+  V value = in_words ? elemConvert(b_, elem, dtype, DType::s32).re : elemToIndex(b_, elem, dtype);
   Type type = b_.type(value);
   // An unsigned 64-bit start above the signed range is clamped from above.
   if (dtype == DType::u64)

@@ -283,9 +283,9 @@ V IndexSpace::emitScalar(const Index& a, bool skip_constant) {
 
 // Digits, by as many as there are lanes: each is another lane's number. Where it does not matter,
 // it is one that exists.
-V IndexSpace::emitKnown(std::span<const int64_t> at_lanes) {
+V IndexSpace::emitKnown(std::span<const int64_t> at_lanes, Scalar word) {
   const auto lanes = static_cast<int64_t>(at_lanes.size());
-  const Type type{Scalar::i64, static_cast<uint16_t>(lanes)};
+  const Type type{word, static_cast<uint16_t>(lanes)};
   V ids = builder_.laneIds(type);
   std::vector<int16_t> digits;
   std::vector<int64_t> rest;
@@ -297,39 +297,68 @@ V IndexSpace::emitKnown(std::span<const int64_t> at_lanes) {
   }
   V low = builder_.shuffle(ids, ids, digits);
   if (std::ranges::all_of(rest, [](int64_t n) { return n == 0; })) return low;
-  return builder_.iadd(low, builder_.imul(emitKnown(rest), builder_.integer(type, lanes)));
+  return builder_.iadd(low, builder_.imul(emitKnown(rest, word), builder_.integer(type, lanes)));
 }
 
-V IndexSpace::emitAtomLanes(uint32_t id, int lanes) {
+V IndexSpace::resized(V value, Scalar word) {
+  const bool is_wider = bitWidth(builder_.type(value).scalar) > bitWidth(word);
+  return builder_.cast(is_wider ? Opcode::itrunc : Opcode::sext, value, word);
+}
+
+V IndexSpace::emitAtomLanes(uint32_t id, int lanes, Scalar word) {
   const Atom atom = atoms_[id];
-  Type wide{Scalar::i64, static_cast<uint16_t>(lanes)};
-  if (atom.kind == Atom::Kind::lanes) return atom.value;
-  if (atom.kind == Atom::Kind::known) return emitKnown(atom.at_lanes);
-  if (atom.kind == Atom::Kind::scalar) {
-    V all = builder_.widen(atom.value, lanes);
-    return atom.is_vector_loop ? builder_.iadd(all, builder_.laneIds(wide)) : all;
-  }
+  if (atom.kind == Atom::Kind::lanes) return resized(atom.value, word);
+  if (atom.kind == Atom::Kind::known) return emitKnown(atom.at_lanes, word);
   noteBareUse(atom.inner);
-  V inner = emitLanes(atom.inner, lanes);
+  V inner = emitLanes(atom.inner, lanes, wordOf(atom.inner));
   Opcode op = atom.kind == Atom::Kind::quotient ? Opcode::udiv : Opcode::urem;
-  return builder_.binary(op, inner, builder_.integer(wide, atom.divisor));
+  return resized(builder_.binary(op, inner, builder_.integer(builder_.type(inner), atom.divisor)),
+                 word);
 }
 
-V IndexSpace::emitLanes(const Index& a, int lanes) {
-  Index uniform(a.constant);
-  V sum;
-  Type wide{Scalar::i64, static_cast<uint16_t>(lanes)};
+IndexSpace::Parts IndexSpace::partsOf(const Index& a) const {
+  Parts parts{.uniform = Index(a.constant)};
   for (Term t : a.terms) {
-    if (!varies(atomIndex(t.atom))) {
-      addTerm(uniform, t);
-      continue;
-    }
-    V part = builder_.binary(Opcode::imul, emitAtomLanes(t.atom, lanes),
-                             builder_.integer(wide, t.factor));
-    sum = sum.valid() ? builder_.iadd(sum, part) : part;
+    const bool is_lane = atoms_[t.atom].is_vector_loop;
+    if (is_lane) parts.step += t.factor;
+    addTerm(is_lane || !varies(atomIndex(t.atom)) ? parts.uniform : parts.varying, t);
   }
-  V base = builder_.widen(emitScalar(uniform), lanes);
-  return sum.valid() ? builder_.iadd(sum, base) : base;
+  return parts;
+}
+
+V IndexSpace::emitVarying(const Parts& parts, int lanes, Scalar word) {
+  const Type type{word, static_cast<uint16_t>(lanes)};
+  V sum = builder_.imul(builder_.laneIds(type), builder_.integer(type, parts.step));
+  for (Term t : parts.varying.terms)
+    sum = builder_.iadd(
+        builder_.imul(emitAtomLanes(t.atom, lanes, word), builder_.integer(type, t.factor)), sum);
+  return sum;
+}
+
+Scalar IndexSpace::wordOf(const Index& a) const {
+  constexpr int64_t kFar = int64_t{1} << 30;
+  const Parts parts = partsOf(a);
+  auto isNear = [](const IndexSpace& space, const Index& x) {
+    return space.lowest(x) > -kFar && space.highest(x) < kFar;
+  };
+  const bool fits = isNear(*this, a) && isNear(*this, parts.varying) &&
+                    std::abs(parts.step) < kFar / 64;
+  return fits ? Scalar::i32 : Scalar::i64;
+}
+
+V IndexSpace::emitLanes(const Index& a, int lanes, Scalar word) {
+  const Parts parts = partsOf(a);
+  V first = builder_.widen(resized(emitScalar(parts.uniform, /*skip_constant=*/true), word), lanes);
+  const Type type{word, static_cast<uint16_t>(lanes)};
+  V rest = builder_.iadd(emitVarying(parts, lanes, word), builder_.integer(type, a.constant));
+  return builder_.iadd(first, rest);
+}
+
+Places IndexSpace::emitPlaces(const Index& a, int lanes) {
+  const Parts parts = partsOf(a);
+  const Scalar word = wordOf(parts.varying);
+  return {emitScalar(parts.uniform, /*skip_constant=*/true), emitVarying(parts, lanes, word),
+          a.constant};
 }
 
 void IndexSpace::noteBareUse(const Index& a) {

@@ -46,7 +46,7 @@ struct Atom {
   int64_t extent = 0;
   bool is_loop = false;
   bool is_vector_loop = false;
-  V value;            // scalar: i64; lanes: vector of i64
+  V value;            // scalar: i64; lanes: vector of integers
   std::vector<int64_t> at_lanes;  // known: one number for each lane, or kNoPlace
   Index inner;        // quotient, remainder
   int64_t divisor = 1;
@@ -83,7 +83,11 @@ class IndexSpace {
 
   // The scalar value (lane 0's), less the constant where `skip_constant`.
   V emitScalar(const Index& a, bool skip_constant = false);
-  V emitLanes(const Index& a, int lanes);  // vector of i64
+  // All lanes, as far as they differ or whole, in the lower bits that the word has.
+  V emitLanes(const Index& a, int lanes, Scalar word);
+  // i32 where that has the index at each lane, and all it is made of: twice as many fit into a vector.
+  Scalar wordOf(const Index& a) const;
+  Places emitPlaces(const Index& a, int lanes);
 
   const Atom& atom(uint32_t id) const { return atoms_[id]; }
   std::span<const Atom> atoms() const { return atoms_; }
@@ -106,9 +110,16 @@ class IndexSpace {
   Index divided(Atom::Kind kind, const Index& a, int64_t divisor);
   Index recombined(Index a) const;
   bool atLane(uint32_t id, int lane, int64_t* value) const;
-  V emitKnown(std::span<const int64_t> at_lanes);
+  V emitKnown(std::span<const int64_t> at_lanes, Scalar word);
   V emitAtom(uint32_t id);
-  V emitAtomLanes(uint32_t id, int lanes);
+  V emitAtomLanes(uint32_t id, int lanes, Scalar word);
+  struct Parts {
+    Index uniform, varying;  // a vector loop's first lane is in the one, its step is the other's
+    int64_t step = 0;
+  };
+  Parts partsOf(const Index& a) const;
+  V emitVarying(const Parts& parts, int lanes, Scalar word);
+  V resized(V value, Scalar word);
 
   Builder& builder_;
   std::vector<Atom> atoms_;

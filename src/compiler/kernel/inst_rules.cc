@@ -150,22 +150,24 @@ class Rules {
 
   std::string checkMemory() const {
     const Buffer& buffer = kernel_.buffers[static_cast<size_t>(inst_.imm)];
-    bool indexed = op_ == Opcode::gather || op_ == Opcode::scatter;
-    Type index{Scalar::i64, indexed ? result_.lanes : uint16_t{1}};
-    if (std::string problem = wants(0, index); !problem.empty()) return problem;
+    const size_t indexed = op_ == Opcode::gather || op_ == Opcode::scatter;
+    if (std::string problem = wants(0, {Scalar::i64, 1}); !problem.empty()) return problem;
     if (op_ == Opcode::prefetch) return {};
+    if (indexed && operand(1) != result_.with(Scalar::i32))
+      if (std::string problem = wants(1, result_.with(Scalar::i64)); !problem.empty())
+        return problem;
     if (result_.scalar != buffer.element)
       return cat("the buffer holds ", scalarName(buffer.element));
     Type mask = result_.with(Scalar::i1);
     switch (op_) {
       case Opcode::load: case Opcode::tile_load: return {};
-      case Opcode::load_masked: case Opcode::gather: return wants(1, mask);
+      case Opcode::load_masked: case Opcode::gather: return wants(1 + indexed, mask);
       default: break;
     }
     if (buffer.read_only) return "the buffer is read only";
     if (op_ == Opcode::tile_store) return {};
-    if (std::string problem = wants(1, result_); !problem.empty()) return problem;
-    return inst_.operands.size() == 3 ? wants(2, mask) : "";
+    if (std::string problem = wants(1 + indexed, result_); !problem.empty()) return problem;
+    return inst_.operands.size() == 3 + indexed ? wants(2 + indexed, mask) : "";
   }
 
   const Kernel& kernel_;

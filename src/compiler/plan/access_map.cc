@@ -1,6 +1,7 @@
 #include "compiler/plan/access_map.h"
 
 #include <algorithm>
+#include <set>
 
 #include "compiler/ir/prefix_scan.h"
 
@@ -28,6 +29,7 @@ AccessMap irregular(const ir::Module& m, const ir::Op& op, size_t operand, const
   AccessMap map;
   map.regular = false;
   map.turned = result.turned;
+  map.divided = result.divided;
   double from = static_cast<double>(m.shape(op.result()).elements());
   double to = static_cast<double>(std::max<int64_t>(1, m.shape(op.operand(operand)).elements()));
   map.repeats = std::max(1.0, result.repeats * from * reads_per_element / to);
@@ -49,6 +51,19 @@ bool reshapeMap(const Dims& from, const Dims& to, const AccessMap& result, Acces
   return true;
 }
 
+// Whether loops over some dimensions index both shapes: where each number of elements that stand
+// behind a dimension divides the next larger one.
+bool shareLoops(const Dims& a, const Dims& b) {
+  std::set<int64_t> behind;
+  for (const Dims* dims : {&a, &b}) {
+    int64_t elements = 1;
+    for (size_t d = dims->size(); d-- > 0;) behind.insert(elements *= (*dims)[d]);
+  }
+  return std::ranges::adjacent_find(behind, [](int64_t inner, int64_t outer) {
+           return inner == 0 || outer % inner != 0;
+         }) == behind.end();
+}
+
 bool contains(const ir::Ints& list, size_t d) {
   return std::find(list.begin(), list.end(), static_cast<int64_t>(d)) != list.end();
 }
@@ -58,6 +73,7 @@ AccessMap reduceOperandMap(const ir::Op& op, const Dims& dims, const AccessMap& 
   AccessMap map;
   map.regular = result.regular;
   map.turned = result.turned;
+  map.divided = result.divided;
   size_t kept = 0, next = 0;
   for (size_t d = 0; d < dims.size(); ++d) {
     if (!contains(op.ints(AttrKey::dimensions), d)) {
@@ -126,6 +142,7 @@ AccessMap meet(const AccessMap& a, const AccessMap& b) {
   AccessMap map;
   map.regular = false;
   map.turned = a.turned || b.turned || (a.regular && b.regular);
+  map.divided = a.divided || b.divided;
   map.repeats = a.repeats + b.repeats;
   return map;
 }
@@ -137,6 +154,7 @@ AccessMap operandMap(const ir::Module& m, const ir::Op& op, size_t operand,
   AccessMap map;
   map.regular = result.regular;
   map.turned = result.turned;
+  map.divided = result.divided;
   map.repeats = result.repeats;
   if (from.empty()) return {};
   switch (op.kind) {
@@ -156,9 +174,10 @@ AccessMap operandMap(const ir::Module& m, const ir::Op& op, size_t operand,
       break;
     }
     case OpKind::reshape_:
-      if (!result.regular || !reshapeMap(from, to, result, map))
-        return irregular(m, op, operand, result, 1);
-      break;
+      if (result.regular && reshapeMap(from, to, result, map)) break;
+      map = irregular(m, op, operand, result, 1);
+      map.divided |= !shareLoops(from, to);
+      return map;
     case OpKind::reduce_:
       map = reduceOperandMap(op, from, result, domain);
       break;

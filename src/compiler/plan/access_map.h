@@ -21,9 +21,11 @@ struct Domain {
 
 // regular: dimension i of the value is indexed by domain dimension dims[i], or is of size 1 where
 // that is -1. repeats: how often each element is evaluated. turned: in two orders of the dimensions.
+// divided: coordinates are quotients and remainders of the domain's, which no cut of its loops avoids.
 struct AccessMap {
   bool regular = true;
   bool turned = false;
+  bool divided = false;
   SmallVector<int32_t, 6> dims;
   double repeats = 1;
 

@@ -99,6 +99,7 @@ class Fusion {
     AccessMap map = groups_.mapIn(p, in);
     const bool is_large = m_.shape(o.results[0]).elements() > kFew;
     if (map.turned && is_large && arraysRead(o) > 1) return false;  // all of them, once again
+    if (map.divided && is_large && needsCoordinates(o)) return false;
     if (!fits(group, weight) || (group.ahead != kNoGroup && arraysRead(o) > 1))
       return joinAhead(p, in.group, map);
     if (group.makes > 0 && (isHeavy(o.kind) || o.kind == OpKind::reduce_)) return false;
@@ -132,6 +133,11 @@ class Fusion {
           behind.push_back(*made);
     }
     return again > kMuch;
+  }
+
+  // Rather than the place of an element in memory.
+  static bool needsCoordinates(const Op& o) {
+    return o.kind == OpKind::pad_ || o.kind == OpKind::transpose_ || o.kind == OpKind::concatenate_;
   }
 
   // By a nest of its own, which then is more than the copy of its result.
