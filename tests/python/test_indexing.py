@@ -25,6 +25,25 @@ def test_gathered_rows(agree, rng, dtype, length):
     agree(lambda x, i: (x[i], x[i][:, 1:3], x[i] == x[i[::-1]]), x, i)
 
 
+@pytest.mark.parametrize("index", ["int8", "uint8", "int16", "uint16", "int32", "uint32", "int64"])
+@pytest.mark.parametrize("dtype", ["bool", "uint8", "bfloat16", "float32", "float64", "complex64"])
+def test_elements_anywhere(agree, rng, x64, dtype, index):
+    x = (rng.normal(size=(90, 41)) * 9).astype(jnp.dtype(dtype))
+    i, k = (rng.integers(0, 127, (7, 53)).astype(index) for _ in range(2))
+    agree(lambda x, i, k: (x[i, k], x[1][i] + x[:, 3][k], x[:, i[0]],
+                           x.at[i, k].get(mode="fill"), x.at[i, k].get(mode="clip")), x, i, k)
+
+
+def test_one_element_of_each_row(agree, rng):
+    x, i = floats(rng, 50, 20, 6), rng.integers(-25, 25, (50, 9)).astype(np.int32)
+    n = jnp.arange(50)
+    agree(lambda x, i: (x[n, i[:, 0]], x[n[:, None], i], x[n, i[:, 0], 3], x[n[:40], i[:40, 0]],
+                        x[n, :, i[:, 1]], x.at[n, i[:, 0]].set(7), x.at[n[:, None], i].add(x[:, :9]),
+                        x[n % 20, n % 20, i[:, 0]], x[n[::-1], i[:, 0]]), x, i)
+    agree(jax.grad(lambda x, i: (jnp.sin(x)[n[:, None], i] ** 2).sum()), x, i)
+    agree(lambda c, x: jnp.choose(c, [x[0], x[1] * 2, x[2]], mode="clip"), i[:20, :6], x)
+
+
 def test_scatters(agree, rng):
     x, v = floats(rng, 10, 6), floats(rng, 4, 6)
     i = np.array([1, 3, 9, 12], np.int32)

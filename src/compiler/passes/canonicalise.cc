@@ -85,7 +85,8 @@ class Canonicaliser : public Rewriter {
         return true;
       }
     }
-    if (Value by = canonicalForm(*this, op); by.valid()) {
+    batchCountedPlaces(*this, id);
+    if (Value by = canonicalForm(*this, this->op(id)); by.valid()) {
       replace(op.result(), by);
       return true;
     }

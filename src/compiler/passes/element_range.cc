@@ -87,6 +87,10 @@ Range ElementRanges::found(const Rewriter& rw, Value v, int depth) {
   if (!op || depth == 0 || op->results.size() != 1) return all;
   if (op->kind == OpKind::constant_)
     return op->literal().shape().elements() == 0 ? all : rangeOfLiteral(op->literal());
+  if (op->kind == OpKind::iota_) {
+    const int64_t count = rw.shape(v).dims[op->integer(AttrKey::iota_dimension)];
+    return count > 0 && count - 1 <= all.high ? Range{0, count - 1} : all;
+  }
   SmallVector<Range, 4> operands;
   for (Value operand : op->operands)
     operands.push_back(hasRange(rw.shape(operand).dtype) ? of(rw, operand, depth - 1) : kUnknown);

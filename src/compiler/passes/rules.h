@@ -21,6 +21,8 @@ ir::Value canonicalMovement(Rewriter& rw, const ir::Op& op);
 ir::Value canonicalCut(Rewriter& rw, const ir::Op& op);
 // canonicalise_few.cc: dynamic_slice, gather and scatter
 ir::Value canonicalFew(Rewriter& rw, const ir::Op& op);
+// canonicalise_batching.cc: gathers and scatters, which it edits
+void batchCountedPlaces(Rewriter& rw, ir::OpId id);
 // canonicalise_window.cc: gathers and scatters of one window
 ir::Value canonicalWindow(Rewriter& rw, const ir::Op& op);
 // canonicalise_product.cc: dot_general and convolution
