@@ -46,35 +46,52 @@ V quotientOf(Builder& b, V x, V y) {
   return has_range ? b.binary(Opcode::fdiv, x, y) : inDoubles(b, Opcode::fdiv, x, y);
 }
 
-// By 1 / y, which loops over x work out once. The quotient is first right to one ulp; what is left
-// of the dividend, which is exact, then rounds it as division would (Markstein).
+// 1 / y, and what it lacks.
+struct Reciprocal {
+  V y, high, low;
+};
+Reciprocal reciprocalOf(Builder& b, V y) {
+  V one = b.number(b.type(y), 1);
+  V high = b.binary(Opcode::fdiv, one, y);
+  return {y, high, b.fmul(b.fma(b.unary(Opcode::fneg, y), high, one), high)};
+}
+
+// First right to one ulp; what is left of the dividend, which is exact, then rounds it as division
+// would (Markstein).
+V quotientBy(Builder& b, V x, const Reciprocal& of) {
+  V about = b.fma(x, of.high, b.fmul(x, of.low));
+  V rest = b.fma(b.unary(Opcode::fneg, about), of.y, x);
+  return b.fma(rest, of.high, about);
+}
+
+V unlessUnsafe(Builder& b, V unsafe, V quotient, V x, V y) {
+  const Type type = b.type(x), types[] = {type, type, type};
+  const FunctionId divide =
+      b.function(cat("divide.", toString(type)), types,
+                 [&](std::span<const V> v) { return quotientOf(b, v[1], v[2]); });
+  return b.rarely(unsafe, divide, std::array{quotient, x, b.widen(y, type.lanes)});
+}
+
+// The quotient of +0 by a positive number is +0 by itself.
+V divideWhole(Builder& b, V x, V y) {
+  V bits = b.cast(Opcode::bitcast, y, wordOf(b.type(y).scalar));
+  V unsafe = b.any(isOutside(b, bits, divisors(b.type(y).scalar)));
+  return unlessUnsafe(b, unsafe, quotientBy(b, x, reciprocalOf(b, y)), x, y);
+}
+
+// By 1 / y, which loops over x work out once.
 V divideByReciprocal(Builder& b, V x, V y) {
   const Type type = b.type(x);
   V size = magnitudeOf(b, x);
   V some = b.compare(Opcode::icmp, Predicate::ne, size, b.integer(b.type(size), 0));
-  V unsafe = b.any(isOutside(b, magnitudeOf(b, y), divisors(type.scalar)));
-  V dividend = x;
-  if (!isWhole(b, x)) {
-    V outside = b.binary(Opcode::and_, some, isOutside(b, size, dividends(type.scalar)));
-    unsafe = b.binary(Opcode::or_, b.any(outside), unsafe);
-    // Microcode would take part in arithmetic on subnormal numbers, whose quotients are not used.
-    dividend = b.select(outside, b.number(type, 1), x);
-  }
-
-  V one = b.number(b.type(y), 1);
-  V high = b.binary(Opcode::fdiv, one, y);
-  V low = b.fmul(b.fma(b.unary(Opcode::fneg, y), high, one), high);
-  V about = b.fma(dividend, high, b.fmul(dividend, low));
-  V rest = b.fma(b.unary(Opcode::fneg, about), y, dividend);
-  V quotient = b.fma(rest, high, about);
-
-  const Type types[] = {type, type, type};
-  const FunctionId divide =
-      b.function(cat("divide.", toString(type)), types,
-                 [&](std::span<const V> v) { return quotientOf(b, v[1], v[2]); });
-  return b.rarely(unsafe, divide,
-                  std::array{b.select(some, quotient, b.fmul(dividend, high)), x,
-                             b.widen(y, type.lanes)});
+  V outside = b.binary(Opcode::and_, some, isOutside(b, size, dividends(type.scalar)));
+  V unsafe = b.binary(Opcode::or_, b.any(outside),
+                      b.any(isOutside(b, magnitudeOf(b, y), divisors(type.scalar))));
+  // Microcode would take part in arithmetic on subnormal numbers, whose quotients are not used.
+  V dividend = b.select(outside, b.number(type, 1), x);
+  const Reciprocal of = reciprocalOf(b, y);
+  V quotient = b.select(some, quotientBy(b, dividend, of), b.fmul(dividend, of.high));
+  return unlessUnsafe(b, unsafe, quotient, x, y);
 }
 
 // A loop in a task's loop, outside of which y is known. Smaller vectors are divided in less time than
@@ -82,15 +99,17 @@ V divideByReciprocal(Builder& b, V x, V y) {
 bool suitsReciprocal(const Builder& b, V x, V y) {
   constexpr int64_t kSmallestVector = 64;
   const Type type = b.type(x);
-  return b.machine.slow_division && type.isVector() &&
-         type.lanes * byteSize(type.scalar) >= kSmallestVector && b.depth() >= 2 &&
-         b.isFromOutside(y);
+  return type.isVector() && type.lanes * byteSize(type.scalar) >= kSmallestVector &&
+         b.depth() >= 2 && b.isFromOutside(y);
 }
 
 }  // namespace
 
 V divideFloats(Builder& b, V x, V y) {
-  if (suitsReciprocal(b, x, y)) return divideByReciprocal(b, x, y);
+  if (suitsReciprocal(b, x, y)) {
+    if (isWhole(b, x)) return divideWhole(b, x, y);
+    if (b.machine.slow_division) return divideByReciprocal(b, x, y);
+  }
   return looksForTiny(b, x) ? divideLooking(b, x, y) : b.binary(Opcode::fdiv, x, y);
 }
 

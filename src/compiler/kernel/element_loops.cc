@@ -264,7 +264,7 @@ void ElementLoops::emitBody(const std::vector<Index>& groups, Guard guard) {
   Emitter e(b_, space_, low_.module, lanes_);
   low_.bindInputs(e);
   e.streaming = is_whole_ && low_.cluster.nest == Nest::loop && loops_ > 0 &&
-                streamsOutputs(low_, lanes_, plan_.groupExtent(loops_ - 1) * short_.length);
+                streamsOnce(low_, lanes_, plan_.groupExtent(loops_ - 1) * short_.length);
   e.guarded(guard, [&] {
     evaluate_(e, domainIndices(space_, plan_, piece_.extents.size(), groups));
   });

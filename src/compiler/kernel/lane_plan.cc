@@ -124,7 +124,7 @@ std::vector<size_t> LanePlan::walkedGroups() const {
 
 bool LanePlan::streams() const {
   return !empty() && vector_ + 1 == loops_.groups.size() &&
-         streamsOutputs(low_, lanes_, vectorExtent());
+         streamsOnce(low_, lanes_, vectorExtent());
 }
 
 void LanePlan::forTasks(int64_t width, const Body& body) {

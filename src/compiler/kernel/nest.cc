@@ -223,6 +223,19 @@ bool streamsOutputs(const Lowering& low, int lanes, int64_t extent, int64_t larg
   return true;
 }
 
+bool streamsOnce(const Lowering& low, int lanes, int64_t extent) {
+  constexpr int64_t kLarge = 16 << 20, kBeyondCaches = 40 << 20, kMostWritten = 4;
+  auto bytes = [&](std::span<const ir::Value> values) {
+    int64_t sum = 0;
+    for (ir::Value v : values)
+      if (!low.module.type(v).is_token) sum += low.module.shape(v).bytes();
+    return sum;
+  };
+  const int64_t read = bytes(low.cluster.inputs), written = bytes(low.cluster.outputs);
+  return read + written >= kBeyondCaches && read * kMostWritten > written &&
+         streamsOutputs(low, lanes, extent, kLarge);
+}
+
 bool storesOver(const Lowering& low) {
   return !low.machine.hasMasks() && low.mayStoreAgain();
 }

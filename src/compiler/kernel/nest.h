@@ -126,7 +126,10 @@ Indices domainIndices(IndexSpace& space, const LoopPlan& plan, size_t rank,
 // are made anew and have `large` bytes, which a consumer will not find in cache anyway, and the
 // vectors, each a cache line or half of one, fill whole lines.
 inline constexpr int64_t kLineBytes = 64;
-bool streamsOutputs(const Lowering& low, int lanes, int64_t extent, int64_t large = 16 << 20);
+bool streamsOutputs(const Lowering& low, int lanes, int64_t extent, int64_t large);
+// The same of a nest that goes over its arrays once: that is only as quick as memory is, where stores
+// around the caches save its reading what is written, so much must be read besides.
+bool streamsOnce(const Lowering& low, int lanes, int64_t extent);
 
 // By the cluster's nest.
 Status lowerNest(Lowering& low);
