@@ -338,11 +338,8 @@ V IndexSpace::emitVarying(const Parts& parts, int lanes, Scalar word) {
 Scalar IndexSpace::wordOf(const Index& a) const {
   constexpr int64_t kFar = int64_t{1} << 30;
   const Parts parts = partsOf(a);
-  auto isNear = [](const IndexSpace& space, const Index& x) {
-    return space.lowest(x) > -kFar && space.highest(x) < kFar;
-  };
-  const bool fits = isNear(*this, a) && isNear(*this, parts.varying) &&
-                    std::abs(parts.step) < kFar / 64;
+  auto isNear = [&](const Index& x) { return lowest(x) > -kFar && highest(x) < kFar; };
+  const bool fits = isNear(a) && isNear(parts.varying) && std::abs(parts.step) < kFar / 64;
   return fits ? Scalar::i32 : Scalar::i64;
 }
 
