@@ -57,6 +57,15 @@ struct Space : testing::Test {
   std::mt19937 numbers{3};
 };
 
+TEST_F(Space, PlacesHaveTheWordsThatHoldThem) {
+  const Index lane = space.loop(b.taskBegin(), 16, true), row = space.loop(b.taskEnd(), 1 << 20);
+  auto wordOf = [&](const Index& a) { return b.type(space.emitPlaces(a, 16).lanes).scalar; };
+  const Index far_row = space.scale(row, int64_t{1} << 40);
+  EXPECT_EQ(wordOf(space.add(space.scale(lane, 1000), far_row)), Scalar::i32);
+  EXPECT_EQ(wordOf(space.scale(lane, int64_t{1} << 28)), Scalar::i64);
+  EXPECT_EQ(wordOf(space.scale(space.quotient(lane, 3), int64_t{1} << 28)), Scalar::i64);
+}
+
 TEST_F(Space, QuotientAndRemainderAreThoseOfTheValue) {
   for (int round = 0; round < 400; ++round) {
     Index a = random();

@@ -24,6 +24,8 @@ bool differsInLanes(const Atom& atom) {
   return atom.kind == Atom::Kind::lanes || atom.kind == Atom::Kind::known;
 }
 
+constexpr int64_t kFar = int64_t{1} << 30;  // two of them fit into 32 bits
+
 int64_t floorDiv(int64_t a, int64_t b) { return a / b - (a % b < 0); }
 int64_t floorMod(int64_t a, int64_t b) { return a - floorDiv(a, b) * b; }
 
@@ -335,12 +337,17 @@ V IndexSpace::emitVarying(const Parts& parts, int lanes, Scalar word) {
   return sum;
 }
 
-Scalar IndexSpace::wordOf(const Index& a) const {
-  constexpr int64_t kFar = int64_t{1} << 30;
-  const Parts parts = partsOf(a);
-  auto isNear = [&](const Index& x) { return lowest(x) > -kFar && highest(x) < kFar; };
-  const bool fits = isNear(a) && isNear(parts.varying) && std::abs(parts.step) < kFar / 64;
+bool IndexSpace::isNear(const Index& a) const { return lowest(a) > -kFar && highest(a) < kFar; }
+
+// Of what varies: the rest may be far.
+Scalar IndexSpace::wordOf(const Parts& parts) const {
+  constexpr int64_t kMostLanes = 64;
+  const bool fits = isNear(parts.varying) && std::abs(parts.step) < kFar / kMostLanes;
   return fits ? Scalar::i32 : Scalar::i64;
+}
+
+Scalar IndexSpace::wordOf(const Index& a) const {
+  return isNear(a) ? wordOf(partsOf(a)) : Scalar::i64;
 }
 
 V IndexSpace::emitLanes(const Index& a, int lanes, Scalar word) {
@@ -353,9 +360,8 @@ V IndexSpace::emitLanes(const Index& a, int lanes, Scalar word) {
 
 Places IndexSpace::emitPlaces(const Index& a, int lanes) {
   const Parts parts = partsOf(a);
-  const Scalar word = wordOf(parts.varying);
-  return {emitScalar(parts.uniform, /*skip_constant=*/true), emitVarying(parts, lanes, word),
-          a.constant};
+  return {emitScalar(parts.uniform, /*skip_constant=*/true),
+          emitVarying(parts, lanes, wordOf(parts)), a.constant};
 }
 
 void IndexSpace::noteBareUse(const Index& a) {

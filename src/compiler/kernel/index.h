@@ -118,6 +118,8 @@ class IndexSpace {
     int64_t step = 0;
   };
   Parts partsOf(const Index& a) const;
+  bool isNear(const Index& a) const;
+  Scalar wordOf(const Parts& parts) const;
   V emitVarying(const Parts& parts, int lanes, Scalar word);
   V resized(V value, Scalar word);
 
