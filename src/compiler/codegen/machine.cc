@@ -15,8 +15,7 @@ Machine::Machine(const Target& target, const CodegenOptions& options, Output out
                  Selection selection)
     : architecture_(target.architecture), vector_bytes_(target.vector_bytes), cpu_(target.cpu),
       features_(target.features), slow_gather_(target.slow_gather), level_(options.opt_level),
-      verify_(options.verify),
-      selection_(selection) {
+      verify_(options.verify), selection_(selection) {
   const Backend& backend = backendOf(architecture_);
   llvm::TargetOptions target_options;
   target_options.AllowFPOpFusion = llvm::FPOpFusion::Standard;  // of fmuladd and nothing else

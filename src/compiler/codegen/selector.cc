@@ -16,9 +16,9 @@ using kernel::Predicate;
 using kernel::Scalar;
 
 Selector::Selector(llvm::MachineFunction& function, const kernel::Kernel& kernel,
-                   std::vector<llvm::Function*> functions, bool quick_loads)
+                   std::vector<llvm::Function*> functions, bool slow_gather)
     : function_(function), kernel_(kernel), functions_(std::move(functions)),
-      quick_loads_(quick_loads),
+      slow_gather_(slow_gather),
       regs_(function.getRegInfo()), insts_(*function.getSubtarget().getInstrInfo()),
       classes_(*function.getSubtarget().getRegisterInfo()),
       names_(X86Names::of(insts_, classes_)), values_(kernel.values.size()),

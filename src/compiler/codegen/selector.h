@@ -23,10 +23,9 @@ namespace tercel::codegen {
 class Selector {
  public:
   // The function has one pointer argument, which aliases no other, for each buffer of the kernel
-  // that may overlap no other; `functions` are the kernel's own. quick_loads: of elements that lie
-  // anywhere, one by one, beside the instruction for it.
+  // that may overlap no other; `functions` are the kernel's own, slow_gather the Target's.
   Selector(llvm::MachineFunction& function, const kernel::Kernel& kernel,
-           std::vector<llvm::Function*> functions, bool quick_loads);
+           std::vector<llvm::Function*> functions, bool slow_gather);
 
   // False where the kernel has something that only LLVM's selection knows; the function is then in
   // no state to be used.
@@ -137,6 +136,7 @@ class Selector {
 
   // selector_shuffle.cc
   Reg extract(const Inst& inst);
+  Reg blockOf(Reg v, Type from, Type block, int which);
   Reg shuffle(const Inst& inst);
   Reg shuffleWithin(const Inst& inst, Reg a, Type from);
   Reg permute(const Inst& inst, Reg a, Reg b, Type type);
@@ -179,7 +179,7 @@ class Selector {
   llvm::MachineFunction& function_;
   const kernel::Kernel& kernel_;
   std::vector<llvm::Function*> functions_;
-  const bool quick_loads_;
+  const bool slow_gather_;
   llvm::MachineRegisterInfo& regs_;
   const llvm::TargetInstrInfo& insts_;
   const llvm::TargetRegisterInfo& classes_;

@@ -10,8 +10,6 @@ using kernel::Scalar;
 
 namespace {
 
-constexpr int kBlockBits = 128;
-
 // VGATHERDPS: of places of 32 bits floats of 32.
 std::string indexedName(const char* stem, kernel::Type type, kernel::Type places) {
   const char letter = integerLetter(places.scalar);
@@ -50,7 +48,7 @@ bool Selector::isIndexed(const Inst& inst) const {
 Selector::Reg Selector::gather(const Inst& inst) {
   uint64_t every;
   const bool is_whole = constantBits(inst.operands[2], &every) && every != 0;
-  if (is_whole && (quick_loads_ || kernel::bitWidth(inst.type.scalar) < 32))
+  if (is_whole && (slow_gather_ || kernel::bitWidth(inst.type.scalar) < 32))
     return gatherByLoads(inst);
   if (!isIndexed(inst)) return refuse(), Reg();
   const Address address = placesOf(inst);
@@ -103,11 +101,7 @@ Selector::Reg Selector::gatherByLoads(const Inst& inst) {
 }
 
 Selector::Reg Selector::pairOf(Reg places, Type type, int lane) {
-  const Type block{Scalar::i64, 2};
-  Reg v = lane < 4 ? registerBits(type) > kBlockBits
-                         ? copy(places, newReg(block), names_.part("sub_xmm"))
-                         : places
-                   : make(cat("VEXTRACTF32x4", widthSuffix(type), "rr"), block, {places}, lane / 4);
+  Reg v = blockOf(places, type, {Scalar::i64, 2}, lane / 4);
   const Type pair{Scalar::i64, 1};
   return lane % 4 ? make("VPEXTRQZrr", pair, {v}, 1) : make("VMOVPQIto64Zrr", pair, {v});
 }

@@ -7,6 +7,8 @@
 
 namespace tercel::codegen {
 
+constexpr int kBlockBits = 128;  // instructions move lanes within blocks, or whole blocks
+
 // Bits of the register that holds a vector.
 inline int registerBits(kernel::Type type) {
   return std::max(128, kernel::bitWidth(type.scalar) * type.lanes);

@@ -12,8 +12,6 @@ using kernel::Scalar;
 
 namespace {
 
-constexpr int kBlockBits = 128;  // instructions move lanes within blocks, or whole blocks
-
 // Where the list takes consecutive lanes: the first of them, else -1. Undefined lanes are any.
 int firstOfRun(const std::vector<int16_t>& list) {
   int first = -1;
@@ -52,16 +50,17 @@ Selector::Reg Selector::extract(const Inst& inst) {
   if (width < 32 || registerBits(from) > 512) return refuse(), Reg();
   const int in_block = kBlockBits / width;
   const Type block{type.scalar, static_cast<uint16_t>(in_block)};
-  if (lane >= in_block) {
-    v = make(cat("VEXTRACTF32x4", widthSuffix(from), "rr"), block, {v}, lane / in_block);
-    lane %= in_block;
-  } else if (registerBits(from) > kBlockBits) {
-    v = copy(v, newReg(block), names_.part("sub_xmm"));
-  }
+  v = blockOf(v, from, block, lane / in_block);
+  lane %= in_block;
   if (lane && width == 32) v = make("VPSHUFDZ128ri", block, {v}, lane);
   if (lane && width == 64) v = make("VPERMILPDZ128ri", block, {v}, 1);
   if (isWideFloat(type.scalar)) return copy(v, newReg(type));
   return make(width == 64 ? "VMOVPQIto64Zrr" : "VMOVPDI2DIZrr", type, {v});
+}
+
+Selector::Reg Selector::blockOf(Reg v, Type from, Type block, int which) {
+  if (which > 0) return make(cat("VEXTRACTF32x4", widthSuffix(from), "rr"), block, {v}, which);
+  return registerBits(from) > kBlockBits ? copy(v, newReg(block), names_.part("sub_xmm")) : v;
 }
 
 Selector::Reg Selector::shuffle(const Inst& inst) {

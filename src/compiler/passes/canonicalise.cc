@@ -86,7 +86,7 @@ class Canonicaliser : public Rewriter {
       }
     }
     batchCountedPlaces(*this, id);
-    if (Value by = canonicalForm(*this, this->op(id)); by.valid()) {
+    if (Value by = canonicalForm(*this, op); by.valid()) {
       replace(op.result(), by);
       return true;
     }

@@ -83,7 +83,7 @@ Ints without(const Ints& list, int64_t value) {
 }  // namespace
 
 void batchCountedPlaces(Rewriter& rw, OpId id) {
-  const Op op = rw.op(id);
+  Op& op = rw.module().op(id);
   const bool gathers = op.kind == OpKind::gather_;
   if (!gathers && op.kind != OpKind::scatter_) return;
   const Keys& keys = gathers ? kGather : kScatter;
@@ -108,12 +108,11 @@ void batchCountedPlaces(Rewriter& rw, OpId id) {
   const auto before = std::ranges::lower_bound(batching, dimension) - batching.begin();
   batching.insert(batching.begin() + before, dimension);
   places_batching.insert(places_batching.begin() + before, counted->along);
-  Op& changed = rw.module().op(id);
-  changed.operands[at] = left;
-  changed.set(keys.map, map);
-  changed.set(keys.dropped, without(op.ints(keys.dropped), dimension));
-  changed.set(keys.batching, batching);
-  changed.set(keys.places_batching, places_batching);
+  op.operands[at] = left;
+  op.set(keys.map, map);
+  op.set(keys.dropped, without(op.ints(keys.dropped), dimension));
+  op.set(keys.batching, batching);
+  op.set(keys.places_batching, places_batching);
   rw.setChanged();
 }
 
