@@ -4,20 +4,12 @@
 
 #include "compiler/passes/dimensions.h"
 #include "compiler/passes/element_range.h"
+#include "compiler/passes/place_keys.h"
 #include "compiler/passes/rules.h"
 
 namespace tercel::passes {
 using namespace ir;
 namespace {
-
-// The names of what gathers and scatters have alike.
-struct Keys {
-  AttrKey map, dropped, batching, places_batching;
-};
-constexpr Keys kGather = {AttrKey::start_index_map, AttrKey::collapsed_slice_dims,
-                          AttrKey::operand_batching_dims, AttrKey::start_indices_batching_dims};
-constexpr Keys kScatter = {AttrKey::scatter_dims_to_operand_dims, AttrKey::inserted_window_dims,
-                           AttrKey::input_batching_dims, AttrKey::scatter_indices_batching_dims};
 
 // The dimension along which the elements are 0, 1, 2 and so on; -1: none.
 int64_t countedAlong(const Rewriter& rw, Value v) {
@@ -56,7 +48,7 @@ struct Counted {
   int64_t number, along;
 };
 std::optional<Counted> countedPart(const Rewriter& rw, const Op& op, const Op& places,
-                                   const Keys& keys) {
+                                   const PlaceKeys& keys) {
   const int64_t vector = op.integer(AttrKey::index_vector_dim);
   if (places.kind != OpKind::concatenate_ || places.integer(AttrKey::dimension) != vector) return {};
   const Ints& map = op.ints(keys.map);
@@ -86,7 +78,7 @@ void batchCountedPlaces(Rewriter& rw, OpId id) {
   Op& op = rw.module().op(id);
   const bool gathers = op.kind == OpKind::gather_;
   if (!gathers && op.kind != OpKind::scatter_) return;
-  const Keys& keys = gathers ? kGather : kScatter;
+  const PlaceKeys& keys = placeKeys(op);
   const size_t at = gathers ? 1 : op.operands.size() / 2;
   const Op* places = rw.def(op.operand(at));
   if (!places) return;

@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "compiler/passes/dimensions.h"
+#include "compiler/passes/place_keys.h"
 #include "compiler/passes/rules.h"
 
 namespace tercel::passes {
@@ -100,15 +101,9 @@ struct Beside {
 };
 
 Beside beside(const Rewriter& rw, const Op& op, int64_t rank) {
-  const bool gathers = op.kind == OpKind::gather_;
-  const auto ints = [&](AttrKey gather, AttrKey scatter) -> const Ints& {
-    return op.ints(gathers ? gather : scatter);
-  };
-  const Ints& windows = ints(AttrKey::offset_dims, AttrKey::update_window_dims);
-  const Ints& dropped = ints(AttrKey::collapsed_slice_dims, AttrKey::inserted_window_dims);
-  const Ints& batch = ints(AttrKey::operand_batching_dims, AttrKey::input_batching_dims);
-  const Ints& batch_of_indices =
-      ints(AttrKey::start_indices_batching_dims, AttrKey::scatter_indices_batching_dims);
+  const PlaceKeys& keys = placeKeys(op);
+  const Ints &windows = op.ints(keys.windows), &dropped = op.ints(keys.dropped);
+  const Ints &batch = op.ints(keys.batching), &batch_of_indices = op.ints(keys.places_batching);
   const int64_t vector = op.integer(AttrKey::index_vector_dim);
   Beside result;
   for (int64_t d = 0; d < rank; ++d)

@@ -8,6 +8,7 @@
 #include "compiler/passes/effects.h"
 #include "compiler/passes/fold.h"
 #include "compiler/passes/monoid.h"
+#include "compiler/passes/place_keys.h"
 
 namespace tercel::passes {
 using namespace ir;
@@ -57,13 +58,10 @@ class KnownValues {
 // list of indices; -1: none.
 int64_t linesDimension(const Rewriter& rw, const Op& op) {
   const bool gathers = op.kind == OpKind::gather_;
-  const auto ints = [&](AttrKey gather, AttrKey scatter) -> const Ints& {
-    return op.ints(gathers ? gather : scatter);
-  };
+  const PlaceKeys& keys = placeKeys(op);
   const Shape &x = rw.shape(op.operand(0)), &indices = rw.shape(op.operand(1));
   const Dims& lines = rw.shape(gathers ? op.result() : op.operand(2)).dims;
-  const Ints& map = ints(AttrKey::start_index_map, AttrKey::scatter_dims_to_operand_dims);
-  const Ints& dropped = ints(AttrKey::collapsed_slice_dims, AttrKey::inserted_window_dims);
+  const Ints &map = op.ints(keys.map), &dropped = op.ints(keys.dropped);
   if (map.size() != 1 || dropped != map || op.integer(AttrKey::index_vector_dim) != 1) return -1;
   if (indices.rank() != 1 && (indices.rank() != 2 || indices.dims[1] != 1)) return -1;
   const int64_t along = map[0];
@@ -73,7 +71,7 @@ int64_t linesDimension(const Rewriter& rw, const Op& op) {
     others.push_back(d);
     if (d >= std::ssize(lines) || lines[d] != x.dims[d]) return -1;
   }
-  return ints(AttrKey::offset_dims, AttrKey::update_window_dims) == others ? along : -1;
+  return op.ints(keys.windows) == others ? along : -1;
 }
 
 // How often each is repeated, where all are equally often.
