@@ -36,6 +36,33 @@ def test_small_matrices_carried(agree, rng, shape):
           floats(rng, *shape))
 
 
+def in_an_inner_loop(a, b):
+    c = a * 0.5 + b
+    return lax.fori_loop(0, 3, lambda i, x: x * 0.9 + c, b), c
+
+
+TURNS = {
+    "both_of_both": lambda a, b: (a * b + 1, a - b),
+    "crossed": lambda a, b: (b * 0.5, a + 1),
+    "one_is_kept": lambda a, b: (b, a * 0.5 + b),
+    "read_afterwards": lambda a, b: (a * 0.5 + 1, a[::-1] + lax.optimization_barrier(a * 0.5 + 1)),
+    "updated_before": lambda a, b: (lambda u: (u[::-1] * 0.5, b + u))(a.at[1:3].add(b[0])),
+    "updated_afterwards": lambda a, b: (lambda u: (u.at[2].set(u[0] + a[1]), b * u))(a * 0.5 + b),
+    "by_another_shape": lambda a, b: ((a.reshape(-1, 5) * 0.5 + b.reshape(-1, 5)).reshape(-1), b - a),
+    "in_a_branch": lambda a, b: (lax.cond(a[0] > 0, lambda: a * 0.5, lambda: b[::-1]), b * 0.5 + a),
+    "in_an_inner_loop": in_an_inner_loop,
+    "sums": lambda a, b: (a - a.sum() * 0.01, b * 0.5 + a.max()),
+    "types": lambda a, b: (a + (b > a), jnp.where(b > a, b, -a)),
+}
+
+
+@pytest.mark.parametrize("name", TURNS)
+@pytest.mark.parametrize("n", [5, 20, 35, 400, 3000])
+def test_states_are_made_where_they_were(agree, rng, name, n):
+    agree(lambda a, b: lax.fori_loop(0, 5, lambda i, s: TURNS[name](*s), (a, b)),
+          floats(rng, n), floats(rng, n))
+
+
 def test_a_row_is_read_and_updated(agree, rng):
     for shape in ((20, 7), (40, 300)):
         agree(lambda x: lax.fori_loop(0, 20, lambda i, y: lax.dynamic_update_slice(

@@ -84,6 +84,8 @@ class Sharing {
     if (unit.is_cluster && (unit.cluster.nest == kernel::Nest::update ||
                             unit.cluster.nest == kernel::Nest::scatter)) {
       for (size_t o = 0; o < op.results.size(); ++o) share(unit, op.result(o), op.operand(o), walk);
+    } else if (unit.is_cluster) {
+      for (Value v : unit.cluster.outputs) takeHome(unit.cluster, v, walk);
     } else if (op.kind == OpKind::while_) {
       for (size_t i = 0; i < op.results.size(); ++i) share(unit, op.result(i), op.operand(i), walk);
       visitLoop(op);
@@ -107,6 +109,20 @@ class Sharing {
       noteCopy(result);
   }
 
+  // Made where the loop carries it, whose elements of the turn before are not needed any more once
+  // those of this turn are written.
+  void takeHome(const kernel::Cluster& cluster, Value made, const Walk& walk) {
+    const auto at = home_.find(made.index);
+    if (at == home_.end() || !isArray(made)) return;
+    const Value home = at->second;
+    for (const auto& [value, last] : walk.last_use)
+      if (last > walk.unit && owner(Value{value}) == home) return;
+    const std::vector<bool> identity = identityReads(m_, cluster, made);
+    for (size_t i = 0; i < cluster.inputs.size(); ++i)
+      if (owner(cluster.inputs[i]) == home && !identity[i]) return;
+    owner_[made.index] = home;
+  }
+
   bool readsOtherwise(const Unit& unit, Value result, Value before) const {
     if (unit.is_cluster)
       return readsElsewhere(m_, unit.cluster, *m_.def(result), m_.value(result).index);
@@ -120,6 +136,8 @@ class Sharing {
     visit(op.regions[0], Walk{});
     Walk walk;
     for (Value v : body.args) walk.ours.insert(v.index);
+    for (size_t i = 0; i < body.args.size(); ++i)
+      if (isArray(body.args[i])) home_.try_emplace(root(body.results[i]).index, body.args[i]);
     visit(op.regions[1], walk);
     for (size_t i = 0; i < body.args.size(); ++i)
       if (isArray(body.args[i]) && !(owner(body.results[i]) == body.args[i]))
@@ -163,6 +181,7 @@ class Sharing {
   kernel::Cluster& cluster_;
   std::unordered_map<uint32_t, const std::vector<Unit>*> units_;
   std::unordered_map<uint32_t, Value> view_of_, owner_;
+  std::unordered_map<uint32_t, Value> home_;  // by what a turn makes: where its loop carries it
   int64_t copied_ = 0;
 };
 

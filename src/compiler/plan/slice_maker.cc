@@ -72,7 +72,7 @@ Value SliceMaker::make(Value v, Cut cut) {
   const Op* op = m_.def(v);
   const bool splat = op && op->kind == OpKind::constant_ && op->literal().isSplat();
   if (!cut.isWhole() && splat)
-    made = outside_.constant(ir::Literal::splat(shapeOf(v, cut), op->literal().bytes().data()));
+    made = inside_.constant(ir::Literal::splat(shapeOf(v, cut), op->literal().bytes().data()));
   else if (isInside(v))
     made = makeInside(v, cut);
   else if (!cut.isWhole())
