@@ -105,6 +105,15 @@ def test_parts_are_changed_where_they_lie(agree, rng, name, shape):
     np.testing.assert_allclose(*given, rtol=1e-5, atol=1e-5)
 
 
+@pytest.mark.parametrize("width", [*range(64, 84), 96, 112, 113, 128])
+def test_rows_that_begin_within_a_vector(agree, x64, rng, width):
+    for first, last, dtype in ((1, 1, "float32"), (3, 0, "int64"), (0, 5, "bfloat16"), (9, 2, "int8")):
+        inside = (slice(1, None), slice(first, width - last))
+        x = (floats(rng, 11, width) * 9).astype(jnp.dtype(dtype))
+        agree(lambda x: x.at[inside].add(x[inside] + x[:-1, inside[1]]), x)
+        agree(lambda x, i: lax.dynamic_update_slice(x, x[2:5, inside[1]] + 1, (i, i)), x, 2)
+
+
 @pytest.mark.parametrize("width", [1, 3, 700])
 def test_rows_change_places(agree, rng, width):
     agree(lambda x: lax.fori_loop(0, 12, lambda i, y: y.at[i].set(y[i + 1]).at[i + 1].set(y[i]), x),

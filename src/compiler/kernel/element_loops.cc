@@ -209,8 +209,48 @@ void ElementLoops::emitInner(std::vector<Index> groups, const Index& block) {
   emitVectorLoop(groups, block);
 }
 
+// Whether the rows of an update begin with less than a vector, so that the vectors after it are
+// stored within lines of the cache.
+bool ElementLoops::alignsStores() const {
+  constexpr int64_t kFewestVectors = 3;
+  const auto is_store = [](const Access& a) { return a.is_store; };
+  const auto store = std::ranges::find_if(plan_.accesses, is_store);
+  if (low_.cluster.nest != Nest::update || !low_.machine.hasMasks() || short_.length > 1 ||
+      tasks_.blocks > 1 || plan_.groupExtent(loops_ - 1) < kFewestVectors * step_ ||
+      std::ranges::count_if(plan_.accesses, is_store) != 1)
+    return false;
+  const auto& strides = plan_.strides[static_cast<size_t>(store - plan_.accesses.begin())];
+  const bool known = std::ranges::none_of(store->index.terms, [&](const Term& t) {
+    return t.atom >= plan_.loops.size() && t.factor % step_ != 0;
+  });
+  return known && !strides.empty() && strides.back() == 1 &&
+         step_ * store->element_bytes == low_.machine.vector_bytes;
+}
+
+// How many elements it has stored.
+V ElementLoops::emitHead(const std::vector<Index>& groups, int64_t extent) {
+  const auto store = std::ranges::find_if(plan_.accesses, [](const Access& a) { return a.is_store; });
+  const auto& strides = plan_.strides[static_cast<size_t>(store - plan_.accesses.begin())];
+  Index first(store->index.constant);
+  for (size_t g = 0; g < groups.size(); ++g)
+    first = space_.add(first, space_.scale(groups[g], strides[g]));
+  const V past = space_.emitScalar(space_.remainder(first, step_));
+  const V count = b_.binary(Opcode::and_, b_.isub(b_.index(step_), past), b_.index(step_ - 1));
+  uint64_t known = 0;
+  if (b_.isConstant(count, &known) && known == 0) return count;
+  emitTail(groups, b_.index(0), count, extent);
+  return count;
+}
+
 void ElementLoops::emitVectorLoop(const std::vector<Index>& groups, const Index& block) {
   int64_t extent = plan_.groupExtent(loops_ - 1);
+  if (alignsStores()) {
+    const V head = emitHead(groups, extent);
+    const V rest = b_.isub(b_.index(extent), head);
+    const V whole = b_.iadd(head, b_.binary(Opcode::and_, rest, b_.index(-step_)));
+    emitVectors(groups, head, whole, extent);
+    return emitTail(groups, whole, b_.isub(b_.index(extent), whole), extent);
+  }
   if (tasks_.blocks == 1) {
     int64_t whole = extent / step_ * step_;
     emitVectors(groups, b_.index(0), b_.index(whole), extent);
