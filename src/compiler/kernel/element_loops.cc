@@ -227,19 +227,30 @@ bool ElementLoops::alignsStores() const {
          step_ * store->element_bytes == low_.machine.vector_bytes;
 }
 
-// How many elements it has stored.
+// What a vector that begins within the row's first line has of the row. The elements it has stored.
 V ElementLoops::emitHead(const std::vector<Index>& groups, int64_t extent) {
   const auto store = std::ranges::find_if(plan_.accesses, [](const Access& a) { return a.is_store; });
   const auto& strides = plan_.strides[static_cast<size_t>(store - plan_.accesses.begin())];
   Index first(store->index.constant);
   for (size_t g = 0; g < groups.size(); ++g)
     first = space_.add(first, space_.scale(groups[g], strides[g]));
-  const V past = space_.emitScalar(space_.remainder(first, step_));
-  const V count = b_.binary(Opcode::and_, b_.isub(b_.index(step_), past), b_.index(step_ - 1));
+  const V before = space_.emitScalar(space_.remainder(first, step_));
+  const V at = b_.isub(b_.index(0), before);
+  ifAny(before, [&] {
+    const V others = firstLanes(b_, lanes_, before).lanes;
+    const V lanes = b_.binary(Opcode::xor_, others, b_.constant(b_.type(others), 1));
+    emitBody(vectorAt(groups, at, extent, true, 0), {lanes, {}});
+  });
+  return b_.binary(Opcode::and_, at, b_.index(step_ - 1));
+}
+
+// A vector of none is left out: a masked store of it would take long.
+void ElementLoops::ifAny(V count, const std::function<void()>& emit) {
   uint64_t known = 0;
-  if (b_.isConstant(count, &known) && known == 0) return count;
-  emitTail(groups, b_.index(0), count, extent);
-  return count;
+  if (!b_.isConstant(count, &known))
+    b_.ifThen(b_.compare(Opcode::icmp, Predicate::ne, count, b_.index(0)), emit);
+  else if (known > 0)
+    emit();
 }
 
 void ElementLoops::emitVectorLoop(const std::vector<Index>& groups, const Index& block) {
@@ -249,7 +260,8 @@ void ElementLoops::emitVectorLoop(const std::vector<Index>& groups, const Index&
     const V rest = b_.isub(b_.index(extent), head);
     const V whole = b_.iadd(head, b_.binary(Opcode::and_, rest, b_.index(-step_)));
     emitVectors(groups, head, whole, extent);
-    return emitTail(groups, whole, b_.isub(b_.index(extent), whole), extent);
+    const V left = b_.isub(b_.index(extent), whole);
+    return ifAny(left, [&] { emitTail(groups, whole, left, extent); });
   }
   if (tasks_.blocks == 1) {
     int64_t whole = extent / step_ * step_;
@@ -265,9 +277,8 @@ void ElementLoops::emitVectorLoop(const std::vector<Index>& groups, const Index&
   V size = b_.isub(hi, lo);
   V whole = b_.iadd(lo, b_.binary(Opcode::and_, size, b_.index(-step_)));
   emitVectors(groups, lo, whole, extent);
-  V rest = b_.isub(hi, whole);
-  b_.ifThen(b_.compare(Opcode::icmp, Predicate::ne, rest, b_.index(0)),
-            [&] { emitTail(groups, whole, rest, extent); });
+  const V left = b_.isub(hi, whole);
+  ifAny(left, [&] { emitTail(groups, whole, left, extent); });
 }
 
 void ElementLoops::emitVectors(const std::vector<Index>& groups, V lo, V hi, int64_t extent) {

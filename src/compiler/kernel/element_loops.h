@@ -58,6 +58,7 @@ class ElementLoops {
   void emitVectorLoop(const std::vector<Index>& groups, const Index& block);
   bool alignsStores() const;
   V emitHead(const std::vector<Index>& groups, int64_t extent);
+  void ifAny(V count, const std::function<void()>& emit);
   void emitVectors(const std::vector<Index>& groups, V lo, V hi, int64_t extent);
   void emitTail(const std::vector<Index>& groups, V at, V count, int64_t extent);
   std::vector<Index> vectorAt(std::vector<Index> groups, V i, int64_t extent, bool vector,
