@@ -109,9 +109,11 @@ void ElementLoops::chooseVectors() {
   step_ = lanes_;
 }
 
-// Whether a row's last vector ends with the row.
+// Whether a row's last vector ends with the row. The lanes of short rows, which lie in any order,
+// are not better left out.
 bool ElementLoops::overlapsLast() const {
-  return low_.cluster.nest == Nest::loop && short_.length == 1 && storesOver(low_);
+  if (low_.cluster.nest != Nest::loop) return false;
+  return goesOverRows() ? low_.mayStoreAgain() : storesOver(low_);
 }
 
 bool ElementLoops::knowsPlaces() const {
