@@ -4,6 +4,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
+from jax import lax
 from stablehlo_text import function, run
 
 
@@ -210,3 +211,37 @@ def test_minus_zero_stays_where_nothing_is_added(tercel):
     with jax.default_device(tercel):
         x = jax.jit(lambda x: x.at[jnp.arange(0, 8, 2)].add(1.0))(jnp.full(8, -0.0))
     assert np.signbit(np.asarray(x)).tolist() == [False, True] * 4
+
+
+READINGS = {
+    "three_lookups": lambda x, i, y: ((x[i] * x[i[::-1]] - x[i // 2]) ** 2).sum(),
+    "elements": lambda x, i, y: (x[i, i % 5] * x[i[::-1], i % 3]).sum() + x[3].sum(),
+    "in_a_scan": lambda x, i, y: lax.scan(lambda c, k: (jnp.tanh(c * x[k]), c[0]), y, i)[0].sum(),
+    "twice_in_a_scan": lambda x, i, y: lax.scan(
+        lambda c, k: (jnp.sin(c * x[k] - x[k // 2]), None), y, i)[0].sum(),
+    "slices": lambda x, i, y: sum(
+        (lax.dynamic_slice(x, (i[k], 0), (3, x.shape[1])) ** 2).sum() * k for k in range(4)),
+    "and_products": lambda x, i, y: (jnp.tanh(x[i]) @ x.T).sum(),
+}
+
+
+@pytest.mark.parametrize("name", READINGS)
+@pytest.mark.parametrize("shape", [(20, 5), (40, 33)])
+def test_gradients_of_what_is_read_in_places(agree, rng, name, shape):
+    x, y = rng.normal(size=shape).astype(np.float32), rng.normal(size=shape[1]).astype(np.float32)
+    places = rng.integers(-3, shape[0] + 3, 30).astype(np.int32)
+    agree(jax.grad(READINGS[name], (0, 2)), x, places, y)
+
+
+def test_sums_in_place_leave_no_negative_zeros(tercel):
+    x = jax.device_put(np.full((40, 20), -0.0, np.float32), tercel)
+
+    @jax.jit
+    def signs(x, i):
+        added = jnp.zeros_like(x).at[i].add(jnp.full((3, 20), -0.0))
+        part = lax.dynamic_update_slice(jnp.zeros_like(x), x[:2], (i[0], 0))
+        return jnp.signbit(x + added), jnp.signbit(added + part), jnp.signbit(x + part)
+
+    of_added, of_both, of_part = signs(x, np.array([3, 7, 3], np.int32))
+    assert not of_added.any() and not of_both.any()
+    assert of_part[3:5].all() and not of_part[:3].any() and not of_part[5:].any()

@@ -11,6 +11,7 @@
 #include "compiler/passes/monoid.h"
 #include "compiler/passes/passes.h"
 #include "compiler/passes/rules.h"
+#include "compiler/passes/zero_signs.h"
 
 namespace tercel::passes {
 using namespace ir;
@@ -137,6 +138,7 @@ class Algebra : public Rewriter {
     regions_.push_back(id);
     extrema_.emplace_back();
     in_reduce_.push_back(owner.valid() && op(owner).kind == OpKind::reduce_);
+    if (owner.valid() && op(owner).kind == OpKind::while_) zero_signs_.enterLoop(*this, op(owner));
   }
   void leaveRegion(RegionId, OpId) override {
     regions_.pop_back();
@@ -165,6 +167,8 @@ class Algebra : public Rewriter {
     if (op.kind == OpKind::select_ && in_reduce_.back()) return firstOfNaNs(*this, op);
     Value by = op.kind == OpKind::compare_ ? compareExtremum(op) : Value{};
     if (by.valid()) return by;
+    if (op.kind == OpKind::add_) by = addInPlace(op);
+    if (by.valid()) return by;
     if (actsElementByElement(*this, op)) return computeBeforeBroadcast(*this, op);
     switch (op.kind) {
       case OpKind::dot_general_:
@@ -178,6 +182,15 @@ class Algebra : public Rewriter {
       default:
         return {};
     }
+  }
+
+  Value addInPlace(const Op& op) {
+    for (size_t i : {size_t{1}, size_t{0}}) {
+      const Value to = op.operand(1 - i), added = op.operand(i);
+      if (!isReadOnlyHere(added) || !zero_signs_.isNeverNegative(*this, to)) continue;
+      if (Value sum = sumInPlace(*this, to, added); sum.valid()) return sum;
+    }
+    return {};
   }
 
   void noteExtremum(const Op& op) {
@@ -292,6 +305,7 @@ class Algebra : public Rewriter {
   }
 
   std::vector<RegionId> regions_;  // those around the op being visited, innermost last
+  ZeroSigns zero_signs_;
   std::vector<bool> in_reduce_;    // whether they are bodies of a reduce
   // For each region around: its maxima and minima, by their first operand.
   std::vector<std::unordered_map<uint32_t, Value>> extrema_;

@@ -1,7 +1,8 @@
 // Into the regions of loops and branches: the constants, iotas and spread out single numbers that
 // they use from outside. Clusters make these for themselves; captured, they would be memory, which
-// each turn of a loop reads.
+// each turn of a loop reads. A constant that several ops write over is made for each, not copied.
 #include <unordered_map>
+#include <unordered_set>
 
 #include "compiler/passes/effects.h"
 #include "compiler/passes/passes.h"
@@ -30,6 +31,10 @@ class Sinker {
       for (size_t i = 0; code && i < module_.op(op).operands.size(); ++i)
         if (Value v = module_.op(op).operand(i); mayBeMade(v, id))
           module_.op(op).operands[i] = copyOf(v, id, copies);
+    for (OpId op : ops)
+      for (size_t i = 0; i < overwritten(module_.op(op)); ++i)
+        if (Value v = module_.op(op).operand(i); isLargeSplat(v) && !written_.insert(v.index).second)
+          module_.op(op).operands[i] = anotherOf(v, copies);
     changed_ |= !copies.empty();
     std::vector<OpId>& all = module_.region(id).ops;
     all.insert(all.begin(), copies.begin(), copies.end());
@@ -54,6 +59,28 @@ class Sinker {
     }
   }
 
+  // How many of its operands, the first ones, an op may write over.
+  static size_t overwritten(const Op& op) {
+    switch (op.kind) {
+      case OpKind::while_: return op.operands.size();
+      case OpKind::scatter_: return op.results.size();
+      case OpKind::dynamic_update_slice_: return 1;
+      default: return 0;
+    }
+  }
+
+  bool isLargeSplat(Value v) const {
+    constexpr int64_t kFewestBytes = 4096;
+    const Op* op = module_.def(v);
+    return op && op->kind == OpKind::constant_ && op->literal().isSplat() &&
+           module_.shape(v).bytes() >= kFewestBytes;
+  }
+
+  Value anotherOf(Value v, std::vector<OpId>& copies) {
+    copies.push_back(copyOn(module_, v, {}));
+    return module_.op(copies.back()).result();
+  }
+
   Value copyOf(Value v, RegionId id, std::vector<OpId>& copies) {
     auto [at, fresh] = copies_.try_emplace(v.index, v);
     if (!fresh) return at->second;
@@ -68,6 +95,7 @@ class Sinker {
   Module& module_;
   std::vector<RegionId> region_of_;  // by value, those that ops make
   std::unordered_map<uint32_t, Value> copies_;  // in the region at hand, by what they are of
+  std::unordered_set<uint32_t> written_;        // constants that an op writes over
   bool changed_ = false;
 };
 

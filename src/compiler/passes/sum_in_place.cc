@@ -1,0 +1,60 @@
+// a + b, where b is nothing but 0 around some places: b's places are added to a where it lies. The
+// gradients of gathers and slices are such sums, as long as the array that those are taken of.
+#include "compiler/ir/clone.h"
+#include "compiler/passes/constants.h"
+#include "compiler/passes/monoid.h"
+#include "compiler/passes/rules.h"
+
+namespace tercel::passes {
+using namespace ir;
+namespace {
+
+constexpr int64_t kFewest = 256;  // elements: less is added in registers
+
+bool isZeros(const Rewriter& rw, Value v) { return isAllZeros(rw, v) || isSplat(rw, v, 0.0); }
+
+Value scattered(Rewriter& rw, Value to, const Op& scatter) {
+  if (scatter.operands.size() != 3 || !isZeros(rw, scatter.operand(0)) ||
+      reducerKind(rw.module(), scatter.regions[0]) != OpKind::add_)
+    return {};
+  const Type type{rw.shape(to)};
+  const Values operands = {to, scatter.operand(1), scatter.operand(2)};
+  Attrs attrs = scatter.attrs;
+  Module& module = rw.module();
+  const RegionId body = RegionCopier(module, module).copy(scatter.regions[0]);
+  const OpId id = module.addOp(OpKind::scatter_, operands, {&type, 1});
+  module.op(id).attrs = std::move(attrs);
+  module.op(id).regions = {body};
+  const Value sum = module.op(id).result();
+  return rw.place(id) ? sum : rw.now(sum);
+}
+
+Value updated(Rewriter& rw, Value to, const Op& update) {
+  constexpr int64_t kSmallestPart = 4;
+  const Value part = update.operand(1);
+  const Shape whole = rw.shape(to), size = rw.shape(part);
+  if (!isZeros(rw, update.operand(0)) || rw.otherUses(to) > 0 ||
+      size.elements() * kSmallestPart > whole.elements())
+    return {};
+  Values operands = update.operands, starts = {to};
+  operands[0] = to;
+  for (size_t i = 2; i < operands.size(); ++i) starts.push_back(operands[i]);
+  const Value before = rw.emit(OpKind::dynamic_slice_, starts, size,
+                               {{AttrKey::slice_sizes, Ints(size.dims.begin(), size.dims.end())}});
+  operands[1] = rw.binary(OpKind::add_, before, part);
+  return rw.emit(OpKind::dynamic_update_slice_, operands, whole);
+}
+
+}  // namespace
+
+Value sumInPlace(Rewriter& rw, Value to, Value added) {
+  const DType dtype = rw.shape(to).dtype;
+  const bool rounds_once = dtype == DType::f16 || dtype == DType::bf16;
+  if (rw.shape(to).elements() < kFewest || isComplex(dtype) || rounds_once) return {};
+  const Op* op = rw.def(added);
+  if (op && op->kind == OpKind::scatter_) return scattered(rw, to, *op);
+  if (op && op->kind == OpKind::dynamic_update_slice_) return updated(rw, to, *op);
+  return {};
+}
+
+}  // namespace tercel::passes
