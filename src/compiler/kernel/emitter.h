@@ -74,6 +74,7 @@ class Emitter {
   V loadStrided(BufferId buffer, const Index& index, int step);
   int64_t mostApart(Scalar stored, V mask) const;
   V loadStridedMasked(BufferId buffer, const Index& index, int step, V mask);
+  V loadPlacesMasked(BufferId buffer, V at, int64_t offset, std::span<const int64_t> places, V mask);
   V loadNear(BufferId buffer, const Index& index, V mask);
   V loadInOrder(BufferId buffer, const Index& base, std::span<const int64_t> places, V mask);
   V loadPlaces(BufferId buffer, V at, int64_t offset, std::span<const int64_t> places);

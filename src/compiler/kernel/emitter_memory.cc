@@ -9,6 +9,7 @@ namespace {
 
 // Where elements lie further apart, a gather is no slower than so many loads.
 constexpr int64_t kMostVectors = 16;
+constexpr int64_t kSharers = 4;  // lanes that may share a place, each of which asks for it
 
 // Lanes a, a+step, a+2*step ... of a vector of n lanes.
 std::vector<int16_t> lanesFrom(int first, int step, int count) {
@@ -26,6 +27,22 @@ V shuffled(Builder& b, V v, std::span<const int16_t> list) {
   V bytes = inBytes(b, v);
   V moved = b.shuffle(bytes, bytes, list);
   return bytes == v ? moved : b.cast(Opcode::itrunc, moved, Scalar::i1);
+}
+
+// For each element that a vector of `width` holds from `first` on, the lane at that place; so many
+// lists as lanes share one. `none` where there is no lane.
+std::vector<std::vector<int16_t>> lanesAt(std::span<const int64_t> places, int64_t first,
+                                          int64_t width, int16_t none) {
+  std::vector<std::vector<int16_t>> lists;
+  for (size_t lane = 0; lane < places.size(); ++lane) {
+    if (places[lane] < first || places[lane] >= first + width) continue;
+    const auto at = static_cast<size_t>(places[lane] - first);
+    auto list = std::ranges::find_if(lists, [&](const auto& l) { return l[at] == none; });
+    if (list == lists.end())
+      list = lists.insert(list, std::vector<int16_t>(static_cast<size_t>(width), none));
+    (*list)[at] = static_cast<int16_t>(lane);
+  }
+  return lists;
 }
 
 }  // namespace
@@ -98,7 +115,7 @@ Elem Emitter::loadAt(BufferId buffer, DType dtype, const Index& index, bool stra
   return {b_.gather(buffer, re, mask), b_.gather(buffer, re.next(), mask)};
 }
 
-// The widest step that shuffles bridge. A masked load costs as much as two.
+// Over how many vectors shuffles bridge. A masked load costs as much as two.
 int64_t Emitter::mostApart(Scalar stored, V mask) const {
   if (!mask.valid()) return kMostVectors;
   const bool is_quick = stored != Scalar::i1 && byteSize(stored) >= b_.machine.masked_bytes;
@@ -116,29 +133,35 @@ V Emitter::loadStrided(BufferId buffer, const Index& index, int step) {
   return loadPlaces(buffer, space_.emitScalar(index, true), first - ahead, places);
 }
 
-// The same of the lanes of a mask: those that are not in it may lie where there is no memory.
+// The same of the lanes of a mask.
 V Emitter::loadStridedMasked(BufferId buffer, const Index& index, int step, V mask) {
-  const auto width = static_cast<int>(wholeVector(buffer));
-  const int apart = std::abs(step), reach = (lanes_ - 1) * apart + 1;
-  const int64_t lowest = index.constant + std::min(0, (lanes_ - 1) * step);
-  auto turned = [&](int lane) { return step < 0 ? lanes_ - 1 - lane : lane; };
+  const int64_t lowest = std::min(0, (lanes_ - 1) * step);
+  std::vector<int64_t> places;
+  for (int lane = 0; lane < lanes_; ++lane) places.push_back(int64_t{lane} * step - lowest);
+  return loadPlacesMasked(buffer, space_.emitScalar(index, true), index.constant + lowest, places,
+                          mask);
+}
+
+// Of the places only those of the mask's lanes are read: the others may lie where there is no memory.
+V Emitter::loadPlacesMasked(BufferId buffer, V at, int64_t offset, std::span<const int64_t> places,
+                            V mask) {
+  const int64_t width = wholeVector(buffer), reach = std::ranges::max(places) + 1;
   const V flags = inBytes(b_, mask), none = b_.integer(b_.type(flags), 0);
-  const V at = space_.emitScalar(index, true);
   V all;
-  for (int first = 0; first < reach; first += width) {
-    std::vector<int16_t> needed, from;
-    for (int place = first; place < first + width; ++place) {
-      const bool is_one = place < reach && place % apart == 0;
-      needed.push_back(static_cast<int16_t>(is_one ? turned(place / apart) : lanes_));
+  for (int64_t first = 0; first < reach; first += width) {
+    V here;
+    for (const auto& list : lanesAt(places, first, width, static_cast<int16_t>(lanes_))) {
+      const V some = b_.shuffle(flags, none, list);
+      here = here.valid() ? b_.binary(Opcode::or_, here, some) : some;
     }
-    for (int lane = 0; lane < std::max(lanes_, width); ++lane) {
-      const int place = turned(lane) * apart - first;
-      const bool is_here = lane < lanes_ && place >= 0 && place < width;
-      from.push_back(static_cast<int16_t>(is_here ? width + place : lane));
+    if (!here.valid()) continue;
+    const V next = b_.loadMasked(buffer, at, b_.cast(Opcode::itrunc, here, Scalar::i1),
+                                 offset + first);
+    std::vector<int16_t> from;
+    for (int64_t lane = 0; lane < (first + width >= reach ? lanes_ : width); ++lane) {
+      const int64_t place = lane < lanes_ ? places[static_cast<size_t>(lane)] - first : -1;
+      from.push_back(static_cast<int16_t>(place >= 0 && place < width ? width + place : lane));
     }
-    const V here = b_.cast(Opcode::itrunc, b_.shuffle(flags, none, needed), Scalar::i1);
-    const V next = b_.loadMasked(buffer, at, here, lowest + first);
-    if (first + width >= reach) from.resize(static_cast<size_t>(lanes_));
     all = b_.shuffle(all.valid() ? all : next, next, from);
   }
   return all;
@@ -149,17 +172,20 @@ V Emitter::loadNear(BufferId buffer, const Index& index, V mask) {
   Index base;
   std::vector<int64_t> places = space_.knownLanes(index, lanes_, &base);
   if (places.empty()) return {};
-  if (V all = loadInOrder(buffer, base, places, mask); all.valid() || mask.valid()) return all;
+  if (V all = loadInOrder(buffer, base, places, mask); all.valid()) return all;
   int64_t lowest = INT64_MAX, highest = INT64_MIN;
   for (int64_t place : places) {
     if (place == kNoPlace) continue;
     lowest = std::min(lowest, place);
     highest = std::max(highest, place);
   }
-  if (highest - lowest >= kMostVectors * lanes_) return {};
+  const int64_t most = mostApart(b_.kernel().buffers[buffer].element, mask) * lanes_;
+  if (highest - lowest >= (mask.valid() ? most / kSharers : most)) return {};
   for (int64_t& place : places)
     if (place != kNoPlace) place -= lowest;
-  return loadPlaces(buffer, space_.emitScalar(base, true), base.constant + lowest, places);
+  const int64_t offset = base.constant + lowest;
+  if (!mask.valid()) return loadPlaces(buffer, space_.emitScalar(base, true), offset, places);
+  return loadPlacesMasked(buffer, space_.emitScalar(base, true), offset, places, mask);
 }
 
 // Where all lanes that matter lie side by side: without the others. Invalid where they do not.
