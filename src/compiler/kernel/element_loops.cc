@@ -211,31 +211,31 @@ void ElementLoops::emitInner(std::vector<Index> groups, const Index& block) {
   emitVectorLoop(groups, block);
 }
 
-// Whether the rows of an update begin with less than a vector, so that the vectors after it are
+// The access of an update whose rows begin with less than a vector, so that the vectors after it are
 // stored within lines of the cache.
-bool ElementLoops::alignsStores() const {
+std::optional<size_t> ElementLoops::storeToAlign() const {
   constexpr int64_t kFewestVectors = 3;
-  const auto is_store = [](const Access& a) { return a.is_store; };
-  const auto store = std::ranges::find_if(plan_.accesses, is_store);
-  if (low_.cluster.nest != Nest::update || !low_.machine.hasMasks() || short_.length > 1 ||
-      tasks_.blocks > 1 || plan_.groupExtent(loops_ - 1) < kFewestVectors * step_ ||
-      std::ranges::count_if(plan_.accesses, is_store) != 1)
-    return false;
-  const auto& strides = plan_.strides[static_cast<size_t>(store - plan_.accesses.begin())];
+  if (low_.cluster.nest != Nest::update || !low_.machine.hasMasks() || goesOverRows() ||
+      tasks_.blocks > 1 || plan_.groupExtent(loops_ - 1) < kFewestVectors * step_)
+    return {};
+  auto isStore = [](const Access& a) { return a.is_store; };
+  if (std::ranges::count_if(plan_.accesses, isStore) != 1) return {};
+  const auto store = std::ranges::find_if(plan_.accesses, isStore);
+  const auto at = static_cast<size_t>(store - plan_.accesses.begin());
+  const auto& strides = plan_.strides[at];
   const bool known = std::ranges::none_of(store->index.terms, [&](const Term& t) {
     return t.atom >= plan_.loops.size() && t.factor % step_ != 0;
   });
-  return known && !strides.empty() && strides.back() == 1 &&
-         step_ * store->element_bytes == low_.machine.vector_bytes;
+  const bool whole = step_ * store->element_bytes == low_.machine.vector_bytes;
+  if (!known || !whole || strides.empty() || strides.back() != 1) return {};
+  return at;
 }
 
 // What a vector that begins within the row's first line has of the row. The elements it has stored.
-V ElementLoops::emitHead(const std::vector<Index>& groups, int64_t extent) {
-  const auto store = std::ranges::find_if(plan_.accesses, [](const Access& a) { return a.is_store; });
-  const auto& strides = plan_.strides[static_cast<size_t>(store - plan_.accesses.begin())];
-  Index first(store->index.constant);
+V ElementLoops::emitHead(const std::vector<Index>& groups, int64_t extent, size_t store) {
+  Index first(plan_.accesses[store].index.constant);
   for (size_t g = 0; g < groups.size(); ++g)
-    first = space_.add(first, space_.scale(groups[g], strides[g]));
+    first = space_.add(first, space_.scale(groups[g], plan_.strides[store][g]));
   const V before = space_.emitScalar(space_.remainder(first, step_));
   const V at = b_.isub(b_.index(0), before);
   ifAny(before, [&] {
@@ -257,8 +257,8 @@ void ElementLoops::ifAny(V count, const std::function<void()>& emit) {
 
 void ElementLoops::emitVectorLoop(const std::vector<Index>& groups, const Index& block) {
   int64_t extent = plan_.groupExtent(loops_ - 1);
-  if (alignsStores()) {
-    const V head = emitHead(groups, extent);
+  if (const auto store = storeToAlign()) {
+    const V head = emitHead(groups, extent, *store);
     const V rest = b_.isub(b_.index(extent), head);
     const V whole = b_.iadd(head, b_.binary(Opcode::and_, rest, b_.index(-step_)));
     emitVectors(groups, head, whole, extent);

@@ -1,6 +1,7 @@
 // Loops over a piece of a domain, the innermost one vectorised, shared out as tasks.
 #pragma once
 #include <algorithm>
+#include <optional>
 
 #include "compiler/kernel/domain_pieces.h"
 #include "compiler/kernel/nest.h"
@@ -56,8 +57,8 @@ class ElementLoops {
   Index asLoop(const Index& i, int64_t extent);
   void emitInner(std::vector<Index> groups, const Index& block);
   void emitVectorLoop(const std::vector<Index>& groups, const Index& block);
-  bool alignsStores() const;
-  V emitHead(const std::vector<Index>& groups, int64_t extent);
+  std::optional<size_t> storeToAlign() const;
+  V emitHead(const std::vector<Index>& groups, int64_t extent, size_t store);
   void ifAny(V count, const std::function<void()>& emit);
   void emitVectors(const std::vector<Index>& groups, V lo, V hi, int64_t extent);
   void emitTail(const std::vector<Index>& groups, V at, V count, int64_t extent);
