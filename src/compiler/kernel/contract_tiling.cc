@@ -15,6 +15,12 @@ constexpr int64_t kAcrossRows = 8;  // a whole vector, that needs no mask
 constexpr int64_t kWorthPacking = 3;  // tiles that read a panel
 constexpr double kPackCycles = 0.25;  // of an element, with its cache misses
 
+// Rows that lie apart by multiples of what one way of the L1 cache holds share its ways.
+constexpr int64_t kWayBytes = 4096, kMostCollidingRows = 7;
+bool collides(const ContractSide& side) {
+  return side.sum_stride == 1 && side.own_stride * side.bytes % kWayBytes == 0;
+}
+
 bool isFar(const ContractSide& side) { return side.widest_sum_stride * side.bytes >= 512; }
 
 // So few rows that memory decides: the n side is read once, in short pieces of several lines that lie
@@ -58,7 +64,9 @@ void chooseTile(const ContractSizes& s, const Machine& machine, ContractTiling& 
   while (t.lanes > 1 && t.lanes / 2 >= s.n) t.lanes /= 2;
   int registers = machine.vector_registers / 8 * 7;  // for sums and the vectors of a step
   int64_t row_step = t.across ? kAcrossRows : s.m_side.unit;
-  int64_t most_rows = t.across ? kAcrossRows : kMostRows;
+  int64_t most_rows = t.across              ? kAcrossRows
+                      : collides(s.m_side) ? kMostCollidingRows
+                                           : kMostRows;
   double best = 1e300;
   int64_t most_vectors = std::min(streams(s) ? kStreamVectors : kMostVectors, ceilDiv(s.n, t.lanes));
   for (int vectors = 1; vectors <= most_vectors; ++vectors)
