@@ -262,3 +262,18 @@ def test_integer_division_where_machines_trap(agree, x64, dtype):
 
     agree(results, x, y)
     agree(lambda x, y: lax.map(lambda p: results(*p), (x, y)), x, y)  # one by one
+
+
+@pytest.mark.parametrize("dims", [(), (1,), (3,), (4, 5), (0,)])
+def test_bits_of_complex_numbers_regrouped(tercel, rng, x64, dims):
+    sizes = "".join(f"{d}x" for d in dims)
+    wide, narrow = f"tensor<{sizes}complex<f64>>", f"tensor<{sizes}2xcomplex<f32>>"
+    x = (rng.normal(size=dims) + 1j * rng.normal(size=dims)).astype(np.complex128)
+
+    def regrouped(value, before, after):
+        body = f"%r = stablehlo.bitcast_convert %0 : ({before}) -> {after}\n return %r : {after}"
+        return run(tercel, function(body, [before], [after]), value)[0]
+
+    parts = regrouped(x, wide, narrow)
+    assert parts.tobytes() == x.tobytes() and parts.shape == (*dims, 2)
+    assert regrouped(parts, narrow, wide).tobytes() == x.tobytes()

@@ -301,3 +301,38 @@ def test_subnormal_operands_that_others_read(tercel, rng):
     for later in calls[1:]:
         for one, same in zip(later, calls[0]):
             np.testing.assert_array_equal(np.asarray(one), np.asarray(same))
+
+
+COMPLEX_FORMS = {
+    "matrices": ("ij,jk->ik", (50, 40), (40, 9)),
+    "wide": ("ij,jk->ik", (7, 40), (40, 90)),
+    "one_column": ("ij,j->i", (200, 64), (64,)),
+    "one_row": ("j,jk->k", (64,), (64, 200)),
+    "turned": ("ji,jk->ik", (40, 60), (40, 12)),
+    "both_turned": ("ji,kj->ik", (40, 60), (12, 40)),
+    "small_turned": ("ij,kj->ik", (6, 40), (70, 40)),
+    "batches": ("bij,bj->bi", (20, 30, 32), (20, 32)),
+    "batches_last": ("ijb,bjk->bik", (30, 17, 6), (6, 17, 31)),
+    "free_ones_around": ("iakb,kcj->iabcj", (4, 3, 32, 5), (32, 4, 8)),
+    "rows_with_themselves": ("bij,bkj->bik", (5, 9, 60), (5, 9, 60)),
+}
+
+
+@pytest.mark.parametrize("dtype", ["complex64", "complex128"])
+@pytest.mark.parametrize("name", COMPLEX_FORMS)
+def test_complex_products_of_all_forms(agree, x64, rng, name, dtype):
+    form, left, right = COMPLEX_FORMS[name]
+    x, y = ((rng.normal(size=s) + 1j * rng.normal(size=s)).astype(dtype) for s in (left, right))
+    agree(lambda x, y: jnp.einsum(form, x, y), x, y, scale=10)
+    agree(lambda x, y: jnp.abs(jnp.einsum(form, x.conj() * 2, y)) + 1, x, y, scale=10)
+
+
+def test_complex_products_in_loops_and_of_results(agree, rng):
+    a = (rng.normal(size=(48, 48)) + 1j * rng.normal(size=(48, 48))).astype(np.complex64) * 0.1
+    v = (rng.normal(size=48) + 1j * rng.normal(size=48)).astype(np.complex64)
+    agree(lambda a, v: jax.lax.fori_loop(0, 9, lambda i, v: a @ v + v * i, v), a, v, scale=100)
+    agree(lambda a: (a @ a, (a @ a) @ a, (a @ a).T.reshape(-1)[:5]), a, scale=10)
+    agree(jax.grad(lambda a, v: jnp.abs(a @ (a @ v)).sum()), a, v, scale=100)
+    donated = [jax.jit(lambda a, v: a @ (a @ v) + v, donate_argnums=1)(*jax.device_put((a, v), d))
+               for d in (jax.devices("tercel")[0], jax.devices("cpu")[0])]
+    np.testing.assert_allclose(*donated, rtol=1e-4, atol=1e-4)

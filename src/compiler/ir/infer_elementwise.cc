@@ -109,13 +109,22 @@ bool isStorageView(const Shape& small, const Shape& bytes) {
   return isSmall(small.dtype) && bytes == Shape{storageType(small.dtype), small.dims};
 }
 
+bool isPairsView(const Shape& complex, const Shape& pairs) {
+  if (!isComplex(complex.dtype) || pairs.dtype != realPart(complex.dtype)) return false;
+  Dims dims = complex.dims;
+  dims.push_back(2);
+  return dims == pairs.dims;
+}
+
 // The narrower of the two types has one more dimension, the last, of as many elements as fit. With
-// the same dimensions, a small type and the one it is stored in are each other's bytes.
+// the same dimensions, a small type and the one it is stored in are each other's bytes. A complex number
+// is a pair of real ones.
 Status checkBitcast(const OpUse& use) {
   TERCEL_TRY(checkDeclaredOne(use));
   const Shape& from = use.shape(0);
   const Shape& to = use.declared[0].shape;
   if (isStorageView(from, to) || isStorageView(to, from)) return {};
+  if (isPairsView(from, to) || isPairsView(to, from)) return {};
   bool same_family =
       isPred(from.dtype) == isPred(to.dtype) && isComplex(from.dtype) == isComplex(to.dtype);
   Dims wide = from.dims, narrow = to.dims;

@@ -54,19 +54,16 @@ class Expand : public Rewriter {
     return by.valid();
   }
 
-  // c64[..., 2] is c128[...]: the parts are a list of real numbers, whose bits are regrouped.
+  // c64[..., 2] is c128[...]: what is regrouped are the bits of pairs of real numbers.
   bool regroupParts(OpId id) {
     const Op o = op(id);
     const Shape from = shape(o.operand(0)), to = shape(o.result());
-    if (!isComplex(from.dtype) || from.dtype == to.dtype) return canonicalised(id);
-    Value numbers = emit(OpKind::bitcast_convert_, {partsOf(o.operand(0))}, partsShape(to));
-    auto part = [&](int64_t which) {
-      Ints start(to.dims.size(), 0), limit(to.dims.begin(), to.dims.end());
-      start.push_back(which);
-      limit.push_back(which + 1);
-      return reshape(slice(numbers, start, limit, Ints(limit.size(), 1)), to.dims);
-    };
-    replace(o.result(), emit(OpKind::complex_, {part(0), part(1)}, to));
+    if (!isComplex(from.dtype) || !isComplex(to.dtype) || from.dtype == to.dtype)
+      return canonicalised(id);
+    Value v = o.operand(0);
+    for (const Shape& next : {partsShape(from), partsShape(to), to})
+      v = emit(OpKind::bitcast_convert_, {v}, next);
+    replace(o.result(), v);
     return true;
   }
 
@@ -74,17 +71,6 @@ class Expand : public Rewriter {
     Shape parts{realPart(complex.dtype), complex.dims};
     parts.dims.push_back(2);
     return parts;
-  }
-
-  Value partsOf(Value complex) {
-    const Shape parts = partsShape(shape(complex));
-    Dims single = parts.dims;
-    single.back() = 1;
-    auto part = [&](OpKind kind) {
-      return reshape(emit(kind, {complex}, Shape{parts.dtype, shape(complex).dims}), single);
-    };
-    return emit(OpKind::concatenate_, {part(OpKind::real_), part(OpKind::imag_)}, parts,
-                {{AttrKey::dimension, parts.rank() - 1}});
   }
 
   struct Side {

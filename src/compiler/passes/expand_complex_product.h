@@ -3,8 +3,8 @@
 
 namespace tercel::passes {
 
-// A large product of complex matrices as four of their parts, which tiles of real numbers do best;
-// an invalid value where it is small.
+// A product of complex matrices as one of real numbers: the larger one is read as it lies, as pairs, the
+// smaller one is taken apart. An invalid value where it is small.
 ir::Value expandComplexProduct(ir::Builder& b, const ir::Op& op);
 
 }  // namespace tercel::passes

@@ -90,8 +90,17 @@ bool isJoinedInMemory(const ir::Module& m, const Op& op) {
          static_cast<int64_t>(pieces) * m.shape(op.result()).elements() >= kFewChoices;
 }
 
+bool isPairsView(const ir::Module& m, const Op& op) {
+  return op.kind == OpKind::bitcast_convert_ &&
+         isComplex(m.shape(op.operand(0)).dtype) != isComplex(m.shape(op.result()).dtype);
+}
+
+bool isView(const ir::Module& m, const Op& op) {
+  return op.kind == OpKind::reshape_ || isPairsView(m, op);
+}
+
 bool isFusible(const ir::Module& m, const Op& op) {
-  if (isJoinedInMemory(m, op)) return false;
+  if (isJoinedInMemory(m, op) || isPairsView(m, op)) return false;
   switch (op.kind) {
     case OpKind::while_: case OpKind::if_: case OpKind::case_: case OpKind::fork_: case OpKind::sort_:
     case OpKind::fft_: case OpKind::scatter_: case OpKind::select_and_scatter_: case OpKind::custom_call_:

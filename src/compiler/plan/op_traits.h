@@ -6,6 +6,8 @@ namespace tercel::plan {
 
 // Can be evaluated at an index inside a kernel.
 bool isFusible(const ir::Module& module, const ir::Op& op);
+// The memory of its operand, as it is: under another shape, or complex numbers as pairs of real ones.
+bool isView(const ir::Module& module, const ir::Op& op);
 // So cheap that each cluster which uses it computes it for itself.
 bool isDuplicable(const ir::Module& module, const ir::Op& op);
 // Cheap work on arrays that are much smaller than its result: less to make again than to read.

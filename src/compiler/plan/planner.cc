@@ -4,6 +4,7 @@
 
 #include "compiler/ir/op_use.h"
 #include "compiler/plan/merge.h"
+#include "compiler/plan/op_traits.h"
 #include "compiler/plan/signature.h"
 
 namespace tercel::plan {
@@ -73,7 +74,7 @@ Status Planner::planRegion(Scope& scope) {
   for (const Unit& unit : scope.units) {
     if (unit.is_cluster) continue;
     const Op& op = m_.op(unit.op);
-    if (op.kind == OpKind::reshape_ || op.kind == OpKind::optimization_barrier_)
+    if (isView(m_, op) || op.kind == OpKind::optimization_barrier_)
       for (size_t i = 0; i < op.results.size(); ++i)
         view_of_[op.result(i).index] = op.operand(i);
   }

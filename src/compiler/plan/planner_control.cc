@@ -22,8 +22,9 @@ Status Planner::planOp(Scope& scope, const Op& op) {
   ir::OpId id = scope.units[scope.unit].op;
   if (runsInTurns(op)) return planParallelLoop(scope, op);
   if (auto region = regionCluster(m_, id)) return planCluster(scope, std::move(*region));
+  if (isView(m_, op)) return Status();
   switch (op.kind) {
-    case OpKind::reshape_: case OpKind::optimization_barrier_: return Status();
+    case OpKind::optimization_barrier_: return Status();
     case OpKind::while_: return planWhile(scope, op);
     case OpKind::if_: case OpKind::case_: return planBranch(scope, op);
     case OpKind::fork_: return planFork(scope, op);

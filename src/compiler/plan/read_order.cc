@@ -4,6 +4,7 @@
 #include <unordered_set>
 
 #include "compiler/plan/captures.h"
+#include "compiler/plan/op_traits.h"
 
 namespace tercel::plan {
 namespace {
@@ -23,7 +24,7 @@ std::span<const Value> updatedBy(const ir::Module& m, const Unit& unit) {
 // Clusters that only make values, and views.
 bool mayMove(const ir::Module& m, const Unit& unit) {
   if (unit.is_cluster) return unit.cluster.nest != kernel::Nest::update;
-  return m.op(unit.op).kind == OpKind::reshape_;
+  return isView(m, m.op(unit.op));
 }
 
 bool readsAny(const ir::Module& m, const Unit& unit, std::span<const Value> values) {

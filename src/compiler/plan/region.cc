@@ -72,7 +72,7 @@ class Inspection {
   bool fitsInside(const Op& op) {
     if (isControl(op.kind)) return fits(op);
     if (op.kind == OpKind::scatter_) return scatterFits(op);
-    if (!isFusible(m_, op)) return op.kind == OpKind::reshape_;
+    if (!isFusible(m_, op)) return false;
     if (op.kind == OpKind::convolution_) return false;
     for (Value v : op.operands)
       if (op.kind == OpKind::reduce_ && m_.shape(v).elements() > 16 * kMaxElements) return false;
