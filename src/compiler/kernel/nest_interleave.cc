@@ -12,7 +12,7 @@ namespace {
 
 constexpr size_t kNone = ~size_t{0};
 constexpr int64_t kTaskVectors = 32;  // of each line
-constexpr int64_t kStreamed = 4 << 20;
+constexpr int64_t kStreamed = 16 << 20;
 
 class InterleaveNest {
  public:

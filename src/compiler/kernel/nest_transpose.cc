@@ -24,7 +24,7 @@ constexpr int64_t kNearCache = 32 << 10;
 
 constexpr int64_t kMinTile = 4;
 // Bytes of an output whose rows the hardware is too late to fetch before they are overwritten.
-constexpr int64_t kStreamed = 4 << 20, kShortest = 1 << 10;
+constexpr int64_t kStreamed = 16 << 20, kShortest = 1 << 10;
 
 class TransposeNest {
  public:
