@@ -125,6 +125,7 @@ kernel::Machine machineOf(const codegen::Target& target) {
   machine.has_scalb = target.has_avx512;
   machine.slow_subnormals = target.slow_subnormals;
   machine.slow_division = target.slow_division;
+  machine.halves_vectors = target.halves_vectors;
   machine.masked_bytes = target.has_avx512 ? 1 : target.has_avx2 ? 4 : 16;
   machine.has_pair_dot = target.has_pair_dot;
   machine.has_byte_dot = target.byte_dot_bytes >= target.vector_bytes;

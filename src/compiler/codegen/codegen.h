@@ -34,6 +34,7 @@ struct Target {
   bool has_tiles = false;  // registers of whole matrices: products of bf16 and of bytes (AMX)
   bool slow_subnormals = true;  // arithmetic with them takes a hundred cycles
   bool slow_division = true;    // of 512 bits: 16 cycles
+  bool halves_vectors = false;  // computes with those of 512 bits in two halves
   bool slow_gather = false;     // slower than a load of each element
   int64_t l2_bytes = 1 << 20;  // of one core
 

@@ -29,6 +29,7 @@ void readX86Features(Target& target, Has has) {
   target.vector_bytes = target.has_avx512 ? 64 : target.has_avx2 ? 32 : 16;
   target.vector_registers = target.has_avx512 ? 32 : 16;
   target.slow_gather = target.cpu.starts_with("znver");
+  target.halves_vectors = target.cpu == "znver4" && target.has_avx512;
   target.slow_subnormals = target.slow_division = !target.slow_gather;
 }
 

@@ -10,6 +10,7 @@ struct Machine {
   bool has_scalb = true;  // as one instruction
   bool slow_subnormals = true;  // microcode makes arithmetic with them
   bool slow_division = true;    // of the widest vectors: as long as a dozen products
+  bool halves_vectors = false;  // computes with the widest ones in two halves
   int masked_bytes = 1;  // of the smallest elements that one instruction loads by a mask
   // As codegen's Target has them.
   bool has_pair_dot = false, has_byte_dot = false, has_tiles = false;

@@ -33,7 +33,10 @@ bool ZeroSigns::visit(const Rewriter& rw, Value v, int depth) {
     case OpKind::add_: return never(0) || never(1);
     case OpKind::reduce_: return op->operands.size() == 2 && adds() && never(1);
     case OpKind::scatter_: return op->operands.size() == 3 && adds() && never(0);
-    case OpKind::convert_: return !isFloat(rw.shape(op->operand(0)).dtype);
+    case OpKind::convert_: {
+      const DType from = rw.shape(op->operand(0)).dtype;
+      return !isFloat(from) && !isComplex(from);
+    }
     case OpKind::dynamic_update_slice_: return never(0) && never(1);
     case OpKind::pad_: return never(0) && never(1);
     case OpKind::select_: return never(1) && never(2);
