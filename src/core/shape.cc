@@ -35,6 +35,12 @@ std::string toString(std::span<const int64_t> dims) {
   return text + ']';
 }
 
+Shape pairsOf(const Shape& complex) {
+  Shape pairs{realPart(complex.dtype), complex.dims};
+  pairs.dims.push_back(2);
+  return pairs;
+}
+
 std::string toString(const Shape& shape) {
   return std::string(dtypeName(shape.dtype)) + toString(std::span<const int64_t>(shape.dims));
 }

@@ -29,6 +29,9 @@ struct Shape {
   friend bool operator==(const Shape&, const Shape&) = default;
 };
 
+// Of complex numbers as pairs (real, imaginary), which lie in memory alike.
+Shape pairsOf(const Shape& complex);
+
 std::string toString(const Shape& shape);
 std::string toString(std::span<const int64_t> dims);  // [4,8]
 

@@ -110,10 +110,7 @@ bool isStorageView(const Shape& small, const Shape& bytes) {
 }
 
 bool isPairsView(const Shape& complex, const Shape& pairs) {
-  if (!isComplex(complex.dtype) || pairs.dtype != realPart(complex.dtype)) return false;
-  Dims dims = complex.dims;
-  dims.push_back(2);
-  return dims == pairs.dims;
+  return isComplex(complex.dtype) && pairs == pairsOf(complex);
 }
 
 // The narrower of the two types has one more dimension, the last, of as many elements as fit. With

@@ -60,21 +60,21 @@ bool suitsAcross(const ContractSizes& s, const Machine& machine, const ContractT
 }
 
 // Few columns, of whose last vector less than a half is needed.
-bool fillsHalves(const ContractSizes& s, int64_t lanes) {
+bool fillsHalves(const ContractSizes& s, const Machine& machine) {
   constexpr int64_t kFewVectors = 5;
-  return s.n < kFewVectors * lanes && ceilDiv(2 * s.n, lanes) < 2 * ceilDiv(s.n, lanes);
+  const int64_t lanes = sumLanes(machine, s.sum_bytes);
+  return machine.halves_vectors && s.parts == 1 && s.n > lanes / 2 && s.n < kFewVectors * lanes &&
+         ceilDiv(2 * s.n, lanes) < 2 * ceilDiv(s.n, lanes);
 }
 
 void chooseTile(const ContractSizes& s, const Machine& machine, ContractTiling& t) {
   t.lanes = sumLanes(machine, s.sum_bytes);
   while (t.lanes > 1 && t.lanes / 2 >= s.n) t.lanes /= 2;
-  if (machine.halves_vectors && s.parts == 1 && t.lanes == sumLanes(machine, s.sum_bytes) && fillsHalves(s, t.lanes))
-    t.lanes /= 2;
+  if (fillsHalves(s, machine)) t.lanes /= 2;
   int registers = machine.vector_registers / 8 * 7;  // for sums and the vectors of a step
   int64_t row_step = t.across ? kAcrossRows : s.m_side.unit;
-  int64_t most_rows = t.across              ? kAcrossRows
-                      : collides(s.m_side) ? kMostCollidingRows
-                                           : kMostRows;
+  int64_t most_rows = collides(s.m_side) ? kMostCollidingRows : kMostRows;
+  if (t.across) most_rows = kAcrossRows;
   double best = 1e300;
   int64_t most_vectors = std::min(streams(s) ? kStreamVectors : kMostVectors, ceilDiv(s.n, t.lanes));
   for (int vectors = 1; vectors <= most_vectors; ++vectors)

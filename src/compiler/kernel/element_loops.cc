@@ -257,14 +257,8 @@ void ElementLoops::ifAny(V count, const std::function<void()>& emit) {
 
 void ElementLoops::emitVectorLoop(const std::vector<Index>& groups, const Index& block) {
   int64_t extent = plan_.groupExtent(loops_ - 1);
-  if (const auto store = storeToAlign()) {
-    const V head = emitHead(groups, extent, *store);
-    const V rest = b_.isub(b_.index(extent), head);
-    const V whole = b_.iadd(head, b_.binary(Opcode::and_, rest, b_.index(-step_)));
-    emitVectors(groups, head, whole, extent);
-    const V left = b_.isub(b_.index(extent), whole);
-    return ifAny(left, [&] { emitTail(groups, whole, left, extent); });
-  }
+  if (const auto store = storeToAlign())
+    return emitFromTo(groups, emitHead(groups, extent, *store), b_.index(extent), extent);
   if (tasks_.blocks == 1) {
     int64_t whole = extent / step_ * step_;
     emitVectors(groups, b_.index(0), b_.index(whole), extent);
@@ -276,10 +270,14 @@ void ElementLoops::emitVectorLoop(const std::vector<Index>& groups, const Index&
   V lo = b_.imul(space_.emitScalar(block), b_.index(tasks_.block));
   V hi = b_.binary(Opcode::smin, b_.iadd(lo, b_.index(tasks_.block)), b_.index(extent));
   if (extent % step_ == 0) return emitVectors(groups, lo, hi, extent);
+  emitFromTo(groups, lo, hi, extent);
+}
+
+void ElementLoops::emitFromTo(const std::vector<Index>& groups, V lo, V hi, int64_t extent) {
   V size = b_.isub(hi, lo);
   V whole = b_.iadd(lo, b_.binary(Opcode::and_, size, b_.index(-step_)));
   emitVectors(groups, lo, whole, extent);
-  const V left = b_.isub(hi, whole);
+  V left = b_.isub(hi, whole);
   ifAny(left, [&] { emitTail(groups, whole, left, extent); });
 }
 

@@ -159,8 +159,9 @@ V Emitter::loadPlacesMasked(BufferId buffer, V at, int64_t offset, std::span<con
                                  offset + first);
     std::vector<int16_t> from;
     for (int64_t lane = 0; lane < (first + width >= reach ? lanes_ : width); ++lane) {
-      const int64_t place = lane < lanes_ ? places[static_cast<size_t>(lane)] - first : -1;
-      from.push_back(static_cast<int16_t>(place >= 0 && place < width ? width + place : lane));
+      const int64_t place = lane < lanes_ ? places[static_cast<size_t>(lane)] : kNoPlace;
+      const bool is_here = place >= first && place < first + width;
+      from.push_back(static_cast<int16_t>(is_here ? width + place - first : lane));
     }
     all = b_.shuffle(all.valid() ? all : next, next, from);
   }
@@ -183,9 +184,10 @@ V Emitter::loadNear(BufferId buffer, const Index& index, V mask) {
   if (highest - lowest >= (mask.valid() ? most / kSharers : most)) return {};
   for (int64_t& place : places)
     if (place != kNoPlace) place -= lowest;
+  const V at = space_.emitScalar(base, true);
   const int64_t offset = base.constant + lowest;
-  if (!mask.valid()) return loadPlaces(buffer, space_.emitScalar(base, true), offset, places);
-  return loadPlacesMasked(buffer, space_.emitScalar(base, true), offset, places, mask);
+  return mask.valid() ? loadPlacesMasked(buffer, at, offset, places, mask)
+                      : loadPlaces(buffer, at, offset, places);
 }
 
 // Where all lanes that matter lie side by side: without the others. Invalid where they do not.

@@ -187,7 +187,9 @@ class Algebra : public Rewriter {
   Value addInPlace(const Op& op) {
     for (size_t i : {size_t{1}, size_t{0}}) {
       const Value to = op.operand(1 - i), added = op.operand(i);
-      if (!isReadOnlyHere(added) || !zero_signs_.isNeverNegative(*this, to)) continue;
+      if (!isReadOnlyHere(added) || !isZeroAroundPlaces(*this, added) ||
+          !zero_signs_.isNeverNegative(*this, to))
+        continue;
       if (Value sum = sumInPlace(*this, to, added); sum.valid()) return sum;
     }
     return {};
@@ -268,7 +270,7 @@ class Algebra : public Rewriter {
       return binary(kind, this->broadcast(init, shape(y).dims, {}), each);
     }
     // The init would be counted as often as the elements.
-    if (sum && !isAllZeros(*this, init) && !isSplat(*this, init, 0.0)) return {};
+    if (sum && !isZeros(*this, init)) return {};
     Dims dims;
     for (int64_t d : kept) dims.push_back(shape(y).dims[d]);
     Type type{Shape{t, dims}};

@@ -69,6 +69,8 @@ bool isAllZeros(const Rewriter& rw, Value v) {
   return everyByte(*literal, std::byte{0});
 }
 
+bool isZeros(const Rewriter& rw, Value v) { return isAllZeros(rw, v) || isSplat(rw, v, 0.0); }
+
 bool isAllOnes(const Rewriter& rw, Value v) {
   const Literal* literal = splatOf(rw, v);
   if (!literal) return false;

@@ -18,6 +18,8 @@ bool isSplat(const Rewriter& rw, ir::Value v, double number);
 // An integer or predicate splat with every bit 0, or every bit 1 (true, for a predicate).
 bool isAllZeros(const Rewriter& rw, ir::Value v);
 bool isAllOnes(const Rewriter& rw, ir::Value v);
+// A splat of the zero that sums begin with: of all bits 0, or 0.0.
+bool isZeros(const Rewriter& rw, ir::Value v);
 // The value of a constant integer scalar.
 std::optional<int64_t> scalarInteger(const Rewriter& rw, ir::Value v);
 // Those of several, where all are constant.

@@ -61,16 +61,10 @@ class Expand : public Rewriter {
     if (!isComplex(from.dtype) || !isComplex(to.dtype) || from.dtype == to.dtype)
       return canonicalised(id);
     Value v = o.operand(0);
-    for (const Shape& next : {partsShape(from), partsShape(to), to})
+    for (const Shape& next : {pairsOf(from), pairsOf(to), to})
       v = emit(OpKind::bitcast_convert_, {v}, next);
     replace(o.result(), v);
     return true;
-  }
-
-  static Shape partsShape(const Shape& complex) {
-    Shape parts{realPart(complex.dtype), complex.dims};
-    parts.dims.push_back(2);
-    return parts;
   }
 
   struct Side {

@@ -19,11 +19,7 @@ struct Side {
   int64_t summed;
 };
 
-Value pairsOf(Builder& b, Value complex) {
-  Shape pairs{realPart(b.shape(complex).dtype), b.shape(complex).dims};
-  pairs.dims.push_back(2);
-  return b.bitcast(complex, std::move(pairs));
-}
+Value inPairs(Builder& b, Value complex) { return b.bitcast(complex, pairsOf(b.shape(complex))); }
 
 Value complexOf(Builder& b, Value pairs, DType dtype) {
   Shape shape{dtype, b.shape(pairs).dims};
@@ -62,9 +58,9 @@ Value product(Builder& b, Value lhs, Value rhs, Ints lhs_batch, Ints rhs_batch, 
 // the real parts, and that of (im, re). [batches, free of large, free of small]
 Value overPairs(Builder& b, const Side& large, const Side& small, DType dtype) {
   const int64_t after = small.summed + 1;
-  const Value columns = pairsOf(b, stacked(b, small.v, turned(b, small.v), after));
+  const Value columns = inPairs(b, stacked(b, small.v, turned(b, small.v), after));
   return complexOf(b,
-                   product(b, pairsOf(b, large.v), columns, large.batch,
+                   product(b, inPairs(b, large.v), columns, large.batch,
                            movedUp(small.batch, after), {large.summed, large.summed + 1},
                            {small.summed, after}),
                    dtype);
@@ -75,7 +71,7 @@ Value overPairs(Builder& b, const Side& large, const Side& small, DType dtype) {
 Value besidePairs(Builder& b, const Side& large, const Side& small, DType dtype) {
   const Value parts = stacked(b, b.unary(OpKind::real_, small.v), b.unary(OpKind::imag_, small.v), 0);
   const Value both = complexOf(b,
-                               product(b, parts, pairsOf(b, large.v), movedUp(small.batch, 0),
+                               product(b, parts, inPairs(b, large.v), movedUp(small.batch, 0),
                                        large.batch, {small.summed + 1}, {large.summed}),
                                dtype);
   const Dims& dims = b.shape(both).dims;

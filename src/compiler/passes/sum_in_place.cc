@@ -11,12 +11,7 @@ namespace {
 
 constexpr int64_t kFewest = 256;  // elements: less is added in registers
 
-bool isZeros(const Rewriter& rw, Value v) { return isAllZeros(rw, v) || isSplat(rw, v, 0.0); }
-
 Value scattered(Rewriter& rw, Value to, const Op& scatter) {
-  if (scatter.operands.size() != 3 || !isZeros(rw, scatter.operand(0)) ||
-      reducerKind(rw.module(), scatter.regions[0]) != OpKind::add_)
-    return {};
   const Type type{rw.shape(to)};
   const Values operands = {to, scatter.operand(1), scatter.operand(2)};
   Attrs attrs = scatter.attrs;
@@ -33,8 +28,7 @@ Value updated(Rewriter& rw, Value to, const Op& update) {
   constexpr int64_t kSmallestPart = 4;
   const Value part = update.operand(1);
   const Shape whole = rw.shape(to), size = rw.shape(part);
-  if (!isZeros(rw, update.operand(0)) || rw.otherUses(to) > 0 ||
-      size.elements() * kSmallestPart > whole.elements())
+  if (rw.otherUses(to) > 0 || size.elements() * kSmallestPart > whole.elements())
     return {};
   Values operands = update.operands, starts = {to};
   operands[0] = to;
@@ -47,14 +41,21 @@ Value updated(Rewriter& rw, Value to, const Op& update) {
 
 }  // namespace
 
-Value sumInPlace(Rewriter& rw, Value to, Value added) {
-  const DType dtype = rw.shape(to).dtype;
+bool isZeroAroundPlaces(const Rewriter& rw, Value v) {
+  const DType dtype = rw.shape(v).dtype;
   const bool rounds_once = dtype == DType::f16 || dtype == DType::bf16;
-  if (rw.shape(to).elements() < kFewest || isComplex(dtype) || rounds_once) return {};
-  const Op* op = rw.def(added);
-  if (op && op->kind == OpKind::scatter_) return scattered(rw, to, *op);
-  if (op && op->kind == OpKind::dynamic_update_slice_) return updated(rw, to, *op);
-  return {};
+  if (rw.shape(v).elements() < kFewest || isComplex(dtype) || rounds_once) return false;
+  const Op* op = rw.def(v);
+  if (!op) return false;
+  const bool places = op->kind == OpKind::dynamic_update_slice_ ||
+                      (op->kind == OpKind::scatter_ && op->operands.size() == 3 &&
+                       reducerKind(rw.module(), op->regions[0]) == OpKind::add_);
+  return places && isZeros(rw, op->operand(0));
+}
+
+Value sumInPlace(Rewriter& rw, Value to, Value added) {
+  const Op& op = *rw.def(added);
+  return op.kind == OpKind::scatter_ ? scattered(rw, to, op) : updated(rw, to, op);
 }
 
 }  // namespace tercel::passes
