@@ -6,6 +6,7 @@ namespace tercel::kernel {
 namespace {
 
 // Memory brings rows from end to end best; long pieces of several rows, too, but not short ones.
+// Whole vectors of 512 bits, though, go to the sums in the nearest cache and back slower than that.
 constexpr int64_t kStripBytes = 64 << 10, kShortRow = 8 << 10, kPieceRows = 8;
 constexpr int64_t kFewestTasks = 4;
 constexpr int64_t kLarge = 8 << 20;  // bytes, more than caches near a core hold
@@ -25,7 +26,8 @@ void RowsNest::chooseStrips() {
   const int64_t row = plan_.vectorExtent(), all = elementCount(cluster_.domain) / rowSize();
   const int64_t columns = std::min({kStripBytes / widest, all / kFewestTasks, row});
   const bool is_row = columns == row && row * widest <= kShortRow;
-  strip_rows_ = is_row ? 1 : kPieceRows;
+  const bool is_slow_row = b_.machine.vector_bytes == 64 && !b_.machine.halves_vectors;
+  strip_rows_ = is_row && !is_slow_row ? 1 : kPieceRows;
   const int64_t block = width_ * plan_.lanes(), blocks = (columns + block - 1) / block;
   if (rowSize() >= 2 * kPieceRows) plan_.useStrips(std::max<int64_t>(1, blocks));
 }
