@@ -245,3 +245,34 @@ def test_sums_in_place_leave_no_negative_zeros(tercel):
     of_added, of_both, of_part = signs(x, np.array([3, 7, 3], np.int32))
     assert not of_added.any() and not of_both.any()
     assert of_part[3:5].all() and not of_part[:3].any() and not of_part[5:].any()
+
+
+@pytest.mark.parametrize("seed", range(12))
+def test_sums_of_parts_have_the_signs_of_their_zeros(tercel, seed):
+    rng = np.random.default_rng(seed)
+    shape = [(300,), (20, 16), (8, 9, 10)][seed % 3]
+    sizes = [tuple(rng.integers(1, 1 + d // (2 if i else 3)) if rng.random() < 0.8 else d
+                   for i, d in enumerate(shape)) for _ in range(rng.integers(2, 5))]
+    # Near each other, so that all of them overlap more often than not; some beyond the ends.
+    starts = [rng.integers(-2, 3, len(shape)).astype(np.int32) + [d // 3 for d in shape]
+              for _ in sizes]
+    parts = [rng.choice(np.array([-0.0, -0.0, -0.0, 0.0, 1.5], np.float32), size)
+             for size in sizes]
+
+    def placed(zeros, part, start):
+        return lax.dynamic_update_slice(zeros, part, tuple(start))
+
+    @jax.jit
+    def total(parts, starts):
+        arrays = [placed(jnp.zeros(shape), *both) for both in zip(parts, starts, strict=True)]
+        return sum(arrays[1:], arrays[0])
+
+    expected = None
+    for part, start in zip(parts, starts, strict=True):
+        first = [min(max(s, 0), d - n) for s, d, n in zip(start, shape, part.shape, strict=True)]
+        one = np.zeros(shape, np.float32)
+        one[tuple(slice(f, f + n) for f, n in zip(first, part.shape, strict=True))] = part
+        expected = one if expected is None else expected + one
+    with jax.default_device(tercel):
+        got = np.asarray(total(parts, starts))
+    np.testing.assert_array_equal(got.view(np.int32), expected.view(np.int32))

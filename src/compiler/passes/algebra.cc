@@ -10,6 +10,7 @@
 #include "compiler/passes/effects.h"
 #include "compiler/passes/monoid.h"
 #include "compiler/passes/passes.h"
+#include "compiler/passes/place_sums.h"
 #include "compiler/passes/rules.h"
 #include "compiler/passes/zero_signs.h"
 
@@ -188,11 +189,14 @@ class Algebra : public Rewriter {
     for (size_t i : {size_t{1}, size_t{0}}) {
       const Value to = op.operand(1 - i), added = op.operand(i);
       if (!isReadOnlyHere(added) || !isZeroAroundPlaces(*this, added) ||
+          (otherUses(to) > 0 && def(added, OpKind::dynamic_update_slice_)) ||
           !zero_signs_.isNeverNegative(*this, to))
         continue;
       if (Value sum = sumInPlace(*this, to, added); sum.valid()) return sum;
     }
-    return {};
+    if (!isReadOnlyHere(op.operand(0)) || !isReadOnlyHere(op.operand(1))) return {};
+    const Value sum = place_sums_.add(*this, op.operand(0), op.operand(1));
+    return sum.valid() ? sum : place_sums_.add(*this, op.operand(1), op.operand(0));
   }
 
   void noteExtremum(const Op& op) {
@@ -308,6 +312,7 @@ class Algebra : public Rewriter {
 
   std::vector<RegionId> regions_;  // those around the op being visited, innermost last
   ZeroSigns zero_signs_;
+  PlaceSums place_sums_;
   std::vector<bool> in_reduce_;    // whether they are bodies of a reduce
   // For each region around: its maxima and minima, by their first operand.
   std::vector<std::unordered_map<uint32_t, Value>> extrema_;

@@ -28,8 +28,7 @@ Value updated(Rewriter& rw, Value to, const Op& update) {
   constexpr int64_t kSmallestPart = 4;
   const Value part = update.operand(1);
   const Shape whole = rw.shape(to), size = rw.shape(part);
-  if (rw.otherUses(to) > 0 || size.elements() * kSmallestPart > whole.elements())
-    return {};
+  if (size.elements() * kSmallestPart > whole.elements()) return {};
   Values operands = update.operands, starts = {to};
   operands[0] = to;
   for (size_t i = 2; i < operands.size(); ++i) starts.push_back(operands[i]);
