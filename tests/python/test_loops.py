@@ -357,6 +357,13 @@ def test_components_by_other_ways(agree, rng):
     agree(lambda x: lax.fori_loop(0, 9, lambda i, s: lax.cond(
         i % 2 == 0, lambda s: jnp.stack([s[:, 1], -s[:, 0], s[:, 3], s[:, 2]], 1), lambda s: s, s), x), x)
 
+    def normed(i, s):
+        half = jnp.full_like(s, 0.5)
+        y = jnp.stack([s[:, 1], jnp.sin(s[:, 0]), s[:, 3], s[:, 2]], 1) + half
+        return y / (1 + jnp.linalg.norm(y * half, axis=1, keepdims=True) + half.sum(1)[:, None])
+
+    agree(lambda x: lax.fori_loop(0, 9, normed, x), x)
+
 
 BATCHES = {
     "recurrent": lambda x, w: lax.scan(

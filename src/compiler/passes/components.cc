@@ -106,11 +106,12 @@ class Search {
   // Of what is carried by components, all are put together: no worse than to carry it so.
   bool whole(Value v) {
     if (!inside_.contains(v.index) || !split_.whole.insert(v.index).second) return true;
+    const Op& op = *m_.def(v);
+    if (op.operands.empty()) return true;  // whose components are taken of it
     if (hasAllComponents(v)) {
       split_.joined[v.index] = dimension_;
       return true;
     }
-    const Op& op = *m_.def(v);
     if (!op.regions.empty() && usesOuterValues(m_, op)) return false;
     if (takesComponent(op)) return true;
     return std::ranges::all_of(op.operands, [&](Value operand) { return whole(operand); });
