@@ -198,6 +198,30 @@ def test_a_donated_array_of_short_rows(tercel, rng):
     np.testing.assert_array_equal(got, (rows - row) * 2)
 
 
+@pytest.mark.parametrize("dtype", ["float32", "bfloat16", "int8", "complex64", "bool"])
+@pytest.mark.parametrize("width", [2, 3, 5, 8])
+def test_what_is_the_same_in_a_row(agree, rng, x64, dtype, width):
+    def array(*shape):
+        return jnp.asarray(rng.integers(-5, 6, shape)).astype(dtype)
+
+    def weighted(rows, a, b, mask):
+        weight = jnp.where(mask, a * b + a, b * b * a)
+        kept = (a == b) | mask
+        return (jnp.where(kept[..., None], rows * weight[..., None], rows[:1]),
+                weight[..., None] + rows)
+
+    def in_place(rows, a, b, mask):
+        return weighted(jnp.sort(rows, 0), a, b, mask)[0]
+
+    def moved(rows, a, b, mask):
+        both = jnp.broadcast_to((a * b + a)[..., None], rows.shape)
+        return both[::-1] + rows, jnp.roll(both, 1, 0) * rows, (rows * both).reshape(-1)
+
+    for n in ((77,), (9, 32)):
+        arguments = array(*n, width), array(*n), array(*n), array(*n) != 0
+        for program in (weighted, in_place, moved):
+            agree(program, *arguments)
+
 
 @pytest.mark.parametrize("dtype", INTEGERS + FLOATS + ["bool", "complex64", "complex128"])
 @pytest.mark.parametrize("shape", [(67, 131), (3, 9, 70), (1000,)])

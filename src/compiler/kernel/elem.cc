@@ -207,6 +207,16 @@ Elem elemSelect(Builder& b, V condition, const Elem& on_true, const Elem& on_fal
   return result;
 }
 
+V inBytes(Builder& b, V v) {
+  return b.type(v).scalar == Scalar::i1 ? b.cast(Opcode::zext, v, Scalar::i8) : v;
+}
+
+V shuffled(Builder& b, V v, std::span<const int16_t> list) {
+  V bytes = inBytes(b, v);
+  V moved = b.shuffle(bytes, bytes, list);
+  return bytes == v ? moved : b.cast(Opcode::itrunc, moved, Scalar::i1);
+}
+
 Elem elemWiden(Builder& b, const Elem& x, int lanes) {
   return {b.widen(x.re, lanes), x.im.valid() ? b.widen(x.im, lanes) : V{}};
 }

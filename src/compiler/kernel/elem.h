@@ -24,6 +24,9 @@ Elem elemConstant(Builder& b, DType dtype, const ir::Literal& literal, int64_t i
 Elem elemSelect(Builder& b, V condition, const Elem& on_true, const Elem& on_false);
 Elem elemConvert(Builder& b, const Elem& x, DType from, DType to);
 Elem elemWiden(Builder& b, const Elem& x, int lanes);
+// Flags change places as bytes: machines have no instructions that shuffle masks.
+V inBytes(Builder& b, V v);
+V shuffled(Builder& b, V v, std::span<const int16_t> list);
 // The values of elements one after another, as blocks carry them, and back, alike to those of `like`.
 Builder::Values flatten(std::span<const Elem> elems);
 std::vector<Elem> unflatten(std::span<const V> values, std::span<const Elem> like);

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <numeric>
+#include <unordered_set>
 
 namespace tercel::kernel {
 namespace {
@@ -149,13 +150,58 @@ int64_t ElementLoops::opsWithin(int64_t neighbours) const {
   });
 }
 
+// What is the same all along the rows is spread over them by a broadcast, and read where the row is.
+std::vector<ir::Value> ElementLoops::sameInRows(size_t outer) const {
+  const ir::Module& m = low_.module;
+  const Dims& domain = m.shape(low_.cluster.outputs[0]).dims;
+  std::vector<ir::Value> same;
+  std::unordered_set<uint32_t> derived;
+  if (!is_whole_ || piece_.extents != domain) return same;
+  for (ir::OpId id : low_.cluster.ops) {
+    const ir::Op& op = m.op(id);
+    const bool reads = std::ranges::any_of(
+        op.operands, [&](ir::Value v) { return derived.contains(v.index); });
+    const bool is_spread = isSpread(op, outer);
+    if (is_spread) same.push_back(op.result());
+    if (reads && !(isElementwise(op.kind) && m.shape(op.result()).dims == domain)) return {};
+    if (reads || is_spread) derived.insert(op.result().index);
+  }
+  return same;
+}
+
+// Whether the op spreads what the cluster makes over the rows of the domain.
+bool ElementLoops::isSpread(const ir::Op& op, size_t outer) const {
+  const ir::Module& m = low_.module;
+  if (op.kind != ir::OpKind::broadcast_in_dim_ || m.shape(op.result()).dims != piece_.extents)
+    return false;
+  const ir::Value from = op.operand(0);
+  const ir::Op* made_by = m.def(from);
+  const Dims& dims = m.shape(from).dims;
+  if (!made_by || made_by->kind == ir::OpKind::constant_ || elementCount(dims) == 1 ||
+      std::ranges::count(low_.cluster.inputs, from) > 0)
+    return false;
+  std::vector<bool> in_row(piece_.extents.size());
+  for (size_t g = outer + 1; g < plan_.groups.size(); ++g)
+    for (size_t loop : plan_.groups[g]) in_row[plan_.loops[loop].dim] = true;
+  const auto& where = op.ints(ir::AttrKey::broadcast_dimensions);
+  for (size_t d = 0; d < dims.size(); ++d)
+    if (dims[d] > 1 && in_row[static_cast<size_t>(where[d])]) return false;
+  return true;
+}
+
 bool ElementLoops::suits(ShortRows& rows, size_t outer) const {
   constexpr int64_t kMostOps = 40;  // written out: so many ops, in all vectors
-  rows.vectors = rows.length / std::gcd(rows.length, int64_t{lanes_});
-  rows.rows = rows.vectors * lanes_ / rows.length;
-  const int64_t turn = plan_.groupExtent(outer) * rows.length;
-  if (plan_.groupExtent(outer) < rows.rows || rows.vectors * opsWithin(turn) > kMostOps)
-    return false;
+  rows.same = sameInRows(outer);
+  const int64_t all = opsWithin(plan_.groupExtent(outer) * rows.length);
+  const int64_t once = rows.same.empty() ? 0 : all - opsWithin(rows.length);
+  auto fits = [&](int64_t vectors) {
+    rows.vectors = vectors;
+    rows.rows = vectors * lanes_ / rows.length;
+    return plan_.groupExtent(outer) >= rows.rows && once + vectors * (all - once) <= kMostOps;
+  };
+  // What is made once takes whole vectors.
+  const bool is_full = once > 0 && fits(rows.length);
+  if (!is_full && !fits(rows.length / std::gcd(rows.length, int64_t{lanes_}))) return false;
   for (size_t a = 0; a < plan_.accesses.size(); ++a)
     if (plan_.accesses[a].is_store ? !isInOrder(plan_.strides[a], outer)
                                    : isScattered(a, outer, rows.length))
@@ -282,18 +328,50 @@ void ElementLoops::emitFromTo(const std::vector<Index>& groups, V lo, V hi, int6
 }
 
 void ElementLoops::emitVectors(const std::vector<Index>& groups, V lo, V hi, int64_t extent) {
+  const int64_t starts = std::max<int64_t>(extent - short_.rows + 1, 2);
   b_.forLoop(lo, hi, step_, [&](V i) {
+    const RowValues values = rowValues(groups, i, starts, {});
     for (int64_t v = 0; v < short_.vectors; ++v)
-      emitBody(vectorAt(groups, i, std::max<int64_t>(extent - short_.rows + 1, 2), lanes_ > 1, v),
-               {});
+      emitBody(vectorAt(groups, i, starts, lanes_ > 1, v), {}, values, v);
   });
 }
 
 void ElementLoops::emitTail(const std::vector<Index>& groups, V at, V count, int64_t extent) {
   V elements = b_.imul(count, b_.index(short_.length));
+  RowValues values;
+  if (!short_.same.empty())
+    values = rowValues(groups, at, extent,
+                       firstLanes(b_, static_cast<int>(short_.rows), count));
   for (int64_t v = 0; v < short_.vectors; ++v)
     emitBody(vectorAt(groups, at, extent, true, v),
-             firstLanes(b_, lanes_, b_.isub(elements, b_.index(v * lanes_))));
+             firstLanes(b_, lanes_, b_.isub(elements, b_.index(v * lanes_))), values, v);
+}
+
+ElementLoops::RowValues ElementLoops::rowValues(std::vector<Index> groups, V i, int64_t extent,
+                                                Guard guard) {
+  RowValues values;
+  if (short_.same.empty()) return values;
+  Emitter e(b_, space_, low_.module, static_cast<int>(short_.rows));
+  low_.bindInputs(e);
+  groups.push_back(space_.loop(i, extent, true));
+  groups.resize(groups.size() + short_.extents.size(), Index(0));
+  const Indices at = domainIndices(space_, plan_, piece_.extents.size(), groups);
+  e.guarded(guard, [&] {
+    for (ir::Value v : short_.same) values.push_back(e.at(v, at));
+  });
+  return values;
+}
+
+// Their elements as the lanes of vector v of the rows' vectors need them.
+Elem ElementLoops::alongRows(const Elem& of_rows, int64_t v) {
+  auto spread = [&](V x) {
+    if (!x.valid() || b_.type(x).lanes == 1) return x;
+    std::vector<int16_t> rows;
+    for (int64_t lane = 0; lane < lanes_; ++lane)
+      rows.push_back(static_cast<int16_t>((v * lanes_ + lane) / short_.length));
+    return shuffled(b_, x, rows);
+  };
+  return {spread(of_rows.re), spread(of_rows.im)};
 }
 
 // The groups' indices of the vector that is `v` vectors beyond i, which is below `extent`.
@@ -311,9 +389,11 @@ std::vector<Index> ElementLoops::vectorAt(std::vector<Index> groups, V i, int64_
   return groups;
 }
 
-void ElementLoops::emitBody(const std::vector<Index>& groups, Guard guard) {
+void ElementLoops::emitBody(const std::vector<Index>& groups, Guard guard, const RowValues& values,
+                            int64_t v) {
   Emitter e(b_, space_, low_.module, lanes_);
   low_.bindInputs(e);
+  for (size_t s = 0; s < values.size(); ++s) e.bindElem(short_.same[s], alongRows(values[s], v));
   e.streaming = is_whole_ && low_.cluster.nest == Nest::loop && loops_ > 0 &&
                 streamsOnce(low_, lanes_, plan_.groupExtent(loops_ - 1) * short_.length);
   e.guarded(guard, [&] {

@@ -24,6 +24,8 @@ struct TaskShape {
 struct ShortRows {
   int64_t length = 1, vectors = 1, rows = 1;
   Dims extents;  // of the loops along a row
+  // Computed values that are the same all along a row: made once for the rows of these vectors.
+  std::vector<ir::Value> same;
 };
 
 // The loops over one piece of the domain.
@@ -51,6 +53,8 @@ class ElementLoops {
   bool chooseShortRows();
   int64_t opsWithin(int64_t neighbours) const;
   bool suits(ShortRows& rows, size_t outer) const;
+  std::vector<ir::Value> sameInRows(size_t outer) const;
+  bool isSpread(const ir::Op& op, size_t outer) const;
   bool isScattered(size_t access, size_t outer, int64_t length) const;
   bool findsPlace(size_t access) const;
   bool isInOrder(const std::vector<int64_t>& strides, size_t outer) const;
@@ -65,7 +69,11 @@ class ElementLoops {
   void emitTail(const std::vector<Index>& groups, V at, V count, int64_t extent);
   std::vector<Index> vectorAt(std::vector<Index> groups, V i, int64_t extent, bool vector,
                               int64_t v);
-  void emitBody(const std::vector<Index>& groups, Guard guard);
+  using RowValues = std::vector<Elem>;  // of short_.same, an element for each row
+  RowValues rowValues(std::vector<Index> groups, V i, int64_t extent, Guard guard);
+  Elem alongRows(const Elem& of_rows, int64_t v);
+  void emitBody(const std::vector<Index>& groups, Guard guard, const RowValues& values = {},
+                int64_t v = 0);
 
   Lowering& low_;
   Piece piece_;

@@ -9,18 +9,22 @@ namespace {
 using ir::AttrKey;
 
 constexpr int64_t kUnroll = 4;  // loops up to this many trips are written out,
-constexpr int64_t kMostCopies = 64;  // nested ones up to so many in all
+constexpr int64_t kMostCopies = 64;  // nested ones up to so many in all,
+constexpr int64_t kMostInside = 16;  // in one that is not, up to so many
 
 bool contains(const ir::Ints& list, size_t d) {
   return std::find(list.begin(), list.end(), static_cast<int64_t>(d)) != list.end();
 }
 
-// Whether the first of nested loops is written out: inner ones come first.
-bool isWrittenOut(std::span<const int64_t> extents) {
+// Whether the first of nested loops is written out: inner ones come first. outer: the places in the
+// loops around, which are constant where those are written out.
+bool isWrittenOut(std::span<const int64_t> extents, const Indices& outer) {
+  const bool is_inside = !std::ranges::all_of(outer, &Index::isConstant);
+  const int64_t most = is_inside ? kMostInside : kMostCopies;
   int64_t copies = 1;
   bool is_written_out = false;
   for (size_t i = extents.size(); i-- > 0;) {
-    is_written_out = extents[i] <= kUnroll && copies * extents[i] <= kMostCopies;
+    is_written_out = extents[i] <= kUnroll && copies * extents[i] <= most;
     if (is_written_out) copies *= extents[i];
   }
   return is_written_out;
@@ -40,7 +44,7 @@ std::vector<Elem> Emitter::loops(std::span<const int64_t> extents, std::vector<E
     return elemWiden(b_, x, b_.type(like.re).lanes);
   };
   int64_t extent = extents[0];
-  if (isWrittenOut(extents)) {
+  if (isWrittenOut(extents, outer)) {
     for (int64_t i = 0; i < extent; ++i) {
       std::vector<Elem> next = scope([&] { return trip(Index(i), carried); });
       for (size_t k = 0; k < carried.size(); ++k) carried[k] = widened(next[k], carried[k]);

@@ -18,17 +18,6 @@ std::vector<int16_t> lanesFrom(int first, int step, int count) {
   return list;
 }
 
-// Flags change places as bytes: machines have no instructions that shuffle masks.
-V inBytes(Builder& b, V v) {
-  return b.type(v).scalar == Scalar::i1 ? b.cast(Opcode::zext, v, Scalar::i8) : v;
-}
-
-V shuffled(Builder& b, V v, std::span<const int16_t> list) {
-  V bytes = inBytes(b, v);
-  V moved = b.shuffle(bytes, bytes, list);
-  return bytes == v ? moved : b.cast(Opcode::itrunc, moved, Scalar::i1);
-}
-
 // For each element that a vector of `width` holds from `first` on, the lane at that place; so many
 // lists as lanes share one. `none` where there is no lane.
 std::vector<std::vector<int16_t>> lanesAt(std::span<const int64_t> places, int64_t first,
