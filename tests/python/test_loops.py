@@ -365,6 +365,33 @@ def test_components_by_other_ways(agree, rng):
     agree(lambda x: lax.fori_loop(0, 9, normed, x), x)
 
 
+# What a loop needs both by components and whole is the same number in both places.
+@pytest.mark.parametrize("shape, axis", [((2, 40), 0), ((40, 2), 1), ((40, 3), 1), ((3, 16, 5), 0)])
+def test_components_are_those_of_the_whole(tercel, rng, shape, axis):
+    def step(c):
+        parts = [jnp.take(c, i, axis) for i in range(shape[axis])]
+        mixed = [b * 0.3 - a for a, b in zip(parts, parts[1:] + parts[:1], strict=True)]
+        return c + 0.05 * jnp.stack(mixed, axis) + 0.21 * c * c
+
+    def greatest(c, _):
+        c = step(c)
+        return c, (c == c.max(axis, keepdims=True), c)
+
+    def first(c, _):
+        c = step(c)
+        part = jnp.take(c, jnp.array([0]), axis)
+        return c, (c.sum(), lax.index_in_dim(c, 0, axis), (part == c).any(axis), c)
+
+    x = jax.device_put(rng.standard_normal(shape).astype(np.float32), tercel)
+    c, (is_greatest, states) = jax.jit(lambda x: lax.scan(greatest, x, None, length=3))(x)
+    assert np.asarray(is_greatest).any(axis + 1).all()
+    np.testing.assert_array_equal(states[-1], c)
+    c, (_, parts, found, states) = jax.jit(lambda x: lax.scan(first, x, None, length=3))(x)
+    np.testing.assert_array_equal(parts, np.take(states, [0], axis + 1))
+    assert np.asarray(found).all()
+    np.testing.assert_array_equal(states[-1], c)
+
+
 BATCHES = {
     "recurrent": lambda x, w: lax.scan(
         lambda h, v: ((y := jnp.tanh(v @ w + h)), y.sum(-1)), x, jnp.stack([x] * 150))[0:2],

@@ -41,6 +41,7 @@ class Search {
     for (size_t i = 0; i < body_.args.size(); ++i)
       if (!split_.dimensions.contains(i) && (!whole(body_.results[i]) || !follow())) return {};
     if (!split_.joins || readsSplit(m_.region(loop_.regions[0]))) return {};
+    computeOnce();
     return split_;
   }
 
@@ -108,8 +109,8 @@ class Search {
     if (!inside_.contains(v.index) || !split_.whole.insert(v.index).second) return true;
     const Op& op = *m_.def(v);
     if (op.operands.empty()) return true;  // whose components are taken of it
-    if (hasAllComponents(v)) {
-      split_.joined[v.index] = dimension_;
+    if (const auto d = dimensionOf(v)) {
+      split_.joined[v.index] = *d;
       return true;
     }
     if (!op.regions.empty() && usesOuterValues(m_, op)) return false;
@@ -117,12 +118,31 @@ class Search {
     return std::ranges::all_of(op.operands, [&](Value operand) { return whole(operand); });
   }
 
-  bool hasAllComponents(Value v) const {
+  // In which all of its components are there.
+  std::optional<int64_t> dimensionOf(Value v) const {
     const Dims& dims = m_.shape(v).dims;
-    if (m_.type(v).is_token || static_cast<int64_t>(dims.size()) <= dimension_) return false;
-    int64_t line = dims[static_cast<size_t>(dimension_)];
-    while (line > 0 && split_.components.contains({v.index, dimension_, line - 1})) --line;
-    return line == 0;
+    std::map<int64_t, int64_t> lines;
+    for (auto at = split_.components.lower_bound({v.index, 0, 0});
+         at != split_.components.end() && std::get<0>(*at) == v.index; ++at)
+      if (const int64_t d = std::get<1>(*at); ++lines[d] == dims[static_cast<size_t>(d)]) return d;
+    return {};
+  }
+
+  bool hasComponents(Value v) const {
+    const auto at = split_.components.lower_bound({v.index, 0, 0});
+    return at != split_.components.end() && std::get<0>(*at) == v.index;
+  }
+
+  // Components may have been needed after the whole.
+  void computeOnce() {
+    for (uint32_t index : split_.whole) {
+      const Value v{index};
+      if (m_.def(v)->operands.empty() || split_.taken.contains(index) || !hasComponents(v)) continue;
+      if (const auto d = dimensionOf(v))
+        split_.joined[index] = *d;
+      else
+        split_.sliced.insert(index);
+    }
   }
 
   bool takesComponent(const Op& op) {

@@ -27,7 +27,9 @@ struct Split {
   std::set<Component> components;
   std::set<uint32_t> whole;
   std::unordered_set<uint32_t> taken;   // slices that are a component of their operand
-  std::map<uint32_t, int64_t> joined;   // whole besides: all components of this dimension together
+  // Whole besides, and computed once all the same, for two copies might be rounded differently:
+  std::map<uint32_t, int64_t> joined;   // all components of this dimension together
+  std::unordered_set<uint32_t> sliced;  // whose few components are parts of the whole
   bool joins = false;  // whether a component was one of those that are put together
 };
 

@@ -124,6 +124,7 @@ class Unstacked {
 
   Value componentInside(Value v, int64_t d, int64_t line) {
     const Op& op = *m_.def(v);
+    if (split_.sliced.contains(v.index)) return sliceOf(*inside_builder_, whole(v), d, line);
     if (auto origin = originOf(m_, op, d, line)) {
       if (origin->line < 0)
         return inside_builder_->broadcast(whole(origin->operand), shapeOf(v, d), {});
