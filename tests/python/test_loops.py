@@ -164,6 +164,22 @@ def test_branches_that_swap_large_arrays(agree, rng):
     agree(lambda x, y: lax.fori_loop(0, 7, step, (x, y)), x, y)
 
 
+@pytest.mark.parametrize("which", [
+    [lambda a, d: (d + d.ravel()[4], d), lambda a, d: (d, d + 1), lambda a, d: (a, d)],
+    [lambda a, d: (d.ravel()[::-1].reshape(d.shape), d), lambda a, d: (d, a), lambda a, d: (a, d)],
+    [lambda a, d: (d.T.ravel().reshape(d.shape), a), lambda a, d: (d.ravel()[:15].reshape(5, 3), d)],
+])
+def test_branches_read_an_array_by_two_names(agree, which):
+    x = np.arange(15, dtype=np.int32).reshape(5, 3)
+
+    def turn(i, s):
+        a, d = s
+        return lax.switch(d.ravel()[0] % len(which), which, a, d)
+
+    for turns in (1, 2, 5):
+        agree(lambda a, d, n=turns: lax.fori_loop(0, n, turn, (a, d)), x, x + 7)
+
+
 def test_sieve(agree):
     def sieve(n):
         def cross_out(i, s):

@@ -151,7 +151,8 @@ class Sharing {
       Value r = root(v);
       auto last = walk.last_use.find(r.index);
       bool dies = last != walk.last_use.end() && last->second == walk.unit;
-      if (dies && walk.ours.contains(r.index)) lent.push_back(r);
+      const bool is_new = std::ranges::count(lent, r) == 0;  // no other view of it before
+      if (dies && is_new && walk.ours.contains(r.index)) lent.push_back(r);
     }
     Walk inside;
     for (Value v : lent) inside.ours.insert(v.index);
