@@ -1,0 +1,159 @@
+// Rows too short for a vector: which loops go over them, and what is made once for a whole row.
+#include <algorithm>
+#include <numeric>
+#include <unordered_set>
+
+#include "compiler/kernel/element_loops.h"
+
+namespace tercel::kernel {
+
+bool ElementLoops::knowsPlaces() const {
+  const ir::Module& m = low_.module;
+  return std::ranges::any_of(low_.cluster.ops, [&](ir::OpId id) {
+    return m.op(id).kind == ir::OpKind::gather_ && isKnownStart(m, m.op(id).operand(1));
+  });
+}
+
+// A row is one loop, or several within each other.
+bool ElementLoops::chooseShortRows() {
+  if (low_.cluster.nest != Nest::loop) return false;
+  ShortRows rows;
+  for (size_t row = loops_; row-- > 1;) {
+    rows.length *= plan_.groupExtent(row);
+    rows.extents.insert(size_t{0}, plan_.groupExtent(row));
+    if (rows.length > longestRow()) return false;
+    if (!suits(rows, row - 1)) continue;
+    short_ = rows;
+    return true;
+  }
+  return false;
+}
+
+// Those that compute something else within so many neighbours of the domain.
+int64_t ElementLoops::opsWithin(int64_t neighbours) const {
+  const int64_t apart = elementCount(piece_.extents) / neighbours;
+  return std::ranges::count_if(low_.cluster.ops, [&](ir::OpId id) {
+    const ir::Op& op = low_.module.op(id);
+    const bool is_read = op.kind == ir::OpKind::constant_ || op.kind == ir::OpKind::reshape_ ||
+                         op.kind == ir::OpKind::broadcast_in_dim_;
+    return !is_read && low_.module.shape(op.result()).elements() > apart;
+  });
+}
+
+// What is the same all along the rows is spread over them by a broadcast, and read where the row is.
+std::vector<ir::Value> ElementLoops::sameInRows(size_t outer) const {
+  const ir::Module& m = low_.module;
+  const Dims& domain = m.shape(low_.cluster.outputs[0]).dims;
+  std::vector<ir::Value> same;
+  std::unordered_set<uint32_t> derived;
+  if (!is_whole_ || piece_.extents != domain) return same;
+  for (ir::OpId id : low_.cluster.ops) {
+    const ir::Op& op = m.op(id);
+    const bool reads = std::ranges::any_of(
+        op.operands, [&](ir::Value v) { return derived.contains(v.index); });
+    const bool is_spread = isSpread(op, outer);
+    if (is_spread) same.push_back(op.result());
+    if (reads && !(isElementwise(op.kind) && m.shape(op.result()).dims == domain)) return {};
+    if (reads || is_spread) derived.insert(op.result().index);
+  }
+  return same;
+}
+
+// Whether the op spreads what the cluster makes over the rows of the domain.
+bool ElementLoops::isSpread(const ir::Op& op, size_t outer) const {
+  const ir::Module& m = low_.module;
+  if (op.kind != ir::OpKind::broadcast_in_dim_ || m.shape(op.result()).dims != piece_.extents)
+    return false;
+  const ir::Value from = op.operand(0);
+  const ir::Op* made_by = m.def(from);
+  const Dims& dims = m.shape(from).dims;
+  if (!made_by || made_by->kind == ir::OpKind::constant_ || elementCount(dims) == 1 ||
+      std::ranges::count(low_.cluster.inputs, from) > 0)
+    return false;
+  std::vector<bool> in_row(piece_.extents.size());
+  for (size_t g = outer + 1; g < plan_.groups.size(); ++g)
+    for (size_t loop : plan_.groups[g]) in_row[plan_.loops[loop].dim] = true;
+  const auto& where = op.ints(ir::AttrKey::broadcast_dimensions);
+  for (size_t d = 0; d < dims.size(); ++d)
+    if (dims[d] > 1 && in_row[static_cast<size_t>(where[d])]) return false;
+  return true;
+}
+
+bool ElementLoops::suits(ShortRows& rows, size_t outer) const {
+  constexpr int64_t kMostOps = 40;  // written out: so many ops, in all vectors
+  rows.same = sameInRows(outer);
+  const int64_t all = opsWithin(plan_.groupExtent(outer) * rows.length);
+  const int64_t once = rows.same.empty() ? 0 : all - opsWithin(rows.length);
+  auto fits = [&](int64_t vectors) {
+    rows.vectors = vectors;
+    rows.rows = vectors * lanes_ / rows.length;
+    return plan_.groupExtent(outer) >= rows.rows && once + vectors * (all - once) <= kMostOps;
+  };
+  // What is made once takes whole vectors.
+  const bool is_full = once > 0 && fits(rows.length);
+  if (!is_full && !fits(rows.length / std::gcd(rows.length, int64_t{lanes_}))) return false;
+  for (size_t a = 0; a < plan_.accesses.size(); ++a)
+    if (plan_.accesses[a].is_store ? !isInOrder(plan_.strides[a], outer)
+                                   : isScattered(a, outer, rows.length))
+      return false;
+  return true;
+}
+
+// Whether rows that are read lie anywhere, or far apart and are of elements that no machine
+// gathers: they are better moved one by one.
+bool ElementLoops::isScattered(size_t access, size_t outer, int64_t length) const {
+  constexpr int64_t kGathered = 4, kNearest = 8, kShortest = 3;
+  if (length >= kShortest && findsPlace(access)) return true;
+  if (plan_.accesses[access].element_bytes >= kGathered) return false;
+  const auto& strides = plan_.strides[access];
+  if (strides.empty()) return !knowsPlaces();
+  return std::abs(strides[outer]) > kNearest * length;
+}
+
+// Whether a gather reads where the row lies.
+bool ElementLoops::findsPlace(size_t access) const {
+  const ir::Module& m = low_.module;
+  const bool reads = std::ranges::any_of(low_.cluster.ops, [&](ir::OpId id) {
+    return m.op(id).kind == ir::OpKind::gather_ && !isKnownStart(m, m.op(id).operand(1));
+  });
+  return reads && std::ranges::any_of(plan_.accesses[access].index.terms, [&](const Term& t) {
+    return t.atom >= plan_.loops.size();
+  });
+}
+
+// Whether elements follow each other from one turn of the loop `outer` to the next.
+bool ElementLoops::isInOrder(const std::vector<int64_t>& strides, size_t outer) const {
+  int64_t size = 1;
+  for (size_t g = strides.size(); g-- > outer; size *= plan_.groupExtent(g))
+    if (strides[g] != size) return false;
+  return !strides.empty();
+}
+
+ElementLoops::RowValues ElementLoops::rowValues(std::vector<Index> groups, V i, int64_t extent,
+                                                Guard guard) {
+  RowValues values;
+  if (short_.same.empty()) return values;
+  Emitter e(b_, space_, low_.module, static_cast<int>(short_.rows));
+  low_.bindInputs(e);
+  groups.push_back(space_.loop(i, extent, true));
+  groups.resize(groups.size() + short_.extents.size(), Index(0));
+  const Indices at = domainIndices(space_, plan_, piece_.extents.size(), groups);
+  e.guarded(guard, [&] {
+    for (ir::Value v : short_.same) values.push_back(e.at(v, at));
+  });
+  return values;
+}
+
+// Their elements as the lanes of vector v of the rows' vectors need them.
+Elem ElementLoops::alongRows(const Elem& of_rows, int64_t v) {
+  auto spread = [&](V x) {
+    if (!x.valid() || b_.type(x).lanes == 1) return x;
+    std::vector<int16_t> rows;
+    for (int64_t lane = 0; lane < lanes_; ++lane)
+      rows.push_back(static_cast<int16_t>((v * lanes_ + lane) / short_.length));
+    return shuffled(b_, x, rows);
+  };
+  return {spread(of_rows.re), spread(of_rows.im)};
+}
+
+}  // namespace tercel::kernel
