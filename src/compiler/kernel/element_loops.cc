@@ -214,10 +214,7 @@ void ElementLoops::emitVectors(const std::vector<Index>& groups, V lo, V hi, int
 
 void ElementLoops::emitTail(const std::vector<Index>& groups, V at, V count, int64_t extent) {
   V elements = b_.imul(count, b_.index(short_.length));
-  RowValues values;
-  if (!short_.same.empty())
-    values = rowValues(groups, at, extent,
-                       firstLanes(b_, static_cast<int>(short_.rows), count));
+  const RowValues values = rowValues(groups, at, extent, count);
   for (int64_t v = 0; v < short_.vectors; ++v)
     emitBody(vectorAt(groups, at, extent, true, v),
              firstLanes(b_, lanes_, b_.isub(elements, b_.index(v * lanes_))), values, v);

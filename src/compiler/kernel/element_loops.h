@@ -70,7 +70,8 @@ class ElementLoops {
   std::vector<Index> vectorAt(std::vector<Index> groups, V i, int64_t extent, bool vector,
                               int64_t v);
   using RowValues = std::vector<Elem>;  // of short_.same, an element for each row
-  RowValues rowValues(std::vector<Index> groups, V i, int64_t extent, Guard guard);
+  // From row i on, `count` of them; invalid: as many as the vectors have.
+  RowValues rowValues(std::vector<Index> groups, V i, int64_t extent, V count);
   Elem alongRows(const Elem& of_rows, int64_t v);
   void emitBody(const std::vector<Index>& groups, Guard guard, const RowValues& values = {},
                 int64_t v = 0);

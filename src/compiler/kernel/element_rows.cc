@@ -43,10 +43,10 @@ int64_t ElementLoops::opsWithin(int64_t neighbours) const {
 // What is the same all along the rows is spread over them by a broadcast, and read where the row is.
 std::vector<ir::Value> ElementLoops::sameInRows(size_t outer) const {
   const ir::Module& m = low_.module;
-  const Dims& domain = m.shape(low_.cluster.outputs[0]).dims;
+  const Dims& domain = piece_.extents;
+  if (!is_whole_ || domain != m.shape(low_.cluster.outputs[0]).dims) return {};
   std::vector<ir::Value> same;
   std::unordered_set<uint32_t> derived;
-  if (!is_whole_ || piece_.extents != domain) return same;
   for (ir::OpId id : low_.cluster.ops) {
     const ir::Op& op = m.op(id);
     const bool reads = std::ranges::any_of(
@@ -130,15 +130,16 @@ bool ElementLoops::isInOrder(const std::vector<int64_t>& strides, size_t outer) 
 }
 
 ElementLoops::RowValues ElementLoops::rowValues(std::vector<Index> groups, V i, int64_t extent,
-                                                Guard guard) {
+                                                V count) {
   RowValues values;
   if (short_.same.empty()) return values;
-  Emitter e(b_, space_, low_.module, static_cast<int>(short_.rows));
+  const int rows = static_cast<int>(short_.rows);
+  Emitter e(b_, space_, low_.module, rows);
   low_.bindInputs(e);
   groups.push_back(space_.loop(i, extent, true));
   groups.resize(groups.size() + short_.extents.size(), Index(0));
   const Indices at = domainIndices(space_, plan_, piece_.extents.size(), groups);
-  e.guarded(guard, [&] {
+  e.guarded(count.valid() ? firstLanes(b_, rows, count) : Guard{}, [&] {
     for (ir::Value v : short_.same) values.push_back(e.at(v, at));
   });
   return values;

@@ -318,8 +318,7 @@ Value dynamicSliceRule(Rewriter& rw, const Op& op) {
     return emitCut(rw, x, cut);
   }
   if (isTail(op.operands, starts)) return {};
-  starts.insert(0, x);
-  return rw.emit(OpKind::dynamic_slice_, starts, result, Attrs(op.attrs));
+  return rw.dynamicSlice(x, starts, result.dims);
 }
 
 // At a known place of an array all of whose elements are equal.
@@ -342,9 +341,7 @@ Value dynamicUpdateSliceRule(Rewriter& rw, const Op& op) {
   Values starts = settledStarts(rw, op, 2, rw.shape(update).dims);
   if (Value padded = paddedUpdate(rw, op, starts); padded.valid()) return padded;
   if (isTail(op.operands, starts)) return {};
-  starts.insert(0, update);
-  starts.insert(0, x);
-  return rw.emit(OpKind::dynamic_update_slice_, starts, rw.shape(x));
+  return rw.dynamicUpdateSlice(x, update, starts);
 }
 
 }  // namespace

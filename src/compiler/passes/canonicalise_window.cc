@@ -18,20 +18,18 @@ Value gatherRule(Rewriter& rw, const Op& op) {
   if (rw.shape(indices).elements() != depth || depth == 0) return {};
   if (contains(op.ints(AttrKey::slice_sizes), 0)) return {};
   Value flat = rw.reshape(indices, {depth});
-  Values operands{x};
+  Values starts;
   DType type = rw.shape(indices).dtype;
   for (int64_t d = 0; d < rw.shape(x).rank(); ++d) {
     auto at = std::ranges::find(index_map, d);
     if (at == index_map.end()) {
-      operands.push_back(rw.splat({type, {}}, 0));
+      starts.push_back(rw.splat({type, {}}, 0));
       continue;
     }
     int64_t i = at - index_map.begin();
-    operands.push_back(rw.reshape(rw.slice(flat, {i}, {i + 1}, {1}), {}));
+    starts.push_back(rw.reshape(rw.slice(flat, {i}, {i + 1}, {1}), {}));
   }
-  const Ints& sizes = op.ints(AttrKey::slice_sizes);
-  Value window = rw.emit(OpKind::dynamic_slice_, operands, {rw.shape(x).dtype, Dims(sizes)},
-                         {{AttrKey::slice_sizes, sizes}});
+  Value window = rw.dynamicSlice(x, starts, Dims(op.ints(AttrKey::slice_sizes)));
   return rw.reshape(window, rw.shape(op.result()).dims);
 }
 
@@ -83,10 +81,10 @@ Value scatterRule(Rewriter& rw, const Op& op) {
     if (start[d] < 0 || start[d] > dims[d] - window[d]) return op.operand(0);
   const Value update = updateOf(rw, op, start, window);
   if (!update.valid()) return {};
-  Values operands{op.operand(0), update};
+  Values starts;
   for (int64_t s : start)
-    operands.push_back(rw.splat({indices->shape().dtype, {}}, static_cast<double>(s)));
-  return rw.emit(OpKind::dynamic_update_slice_, operands, rw.shape(op.operand(0)));
+    starts.push_back(rw.splat({indices->shape().dtype, {}}, static_cast<double>(s)));
+  return rw.dynamicUpdateSlice(op.operand(0), update, starts);
 }
 
 }  // namespace

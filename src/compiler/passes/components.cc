@@ -107,40 +107,36 @@ class Search {
   // Of what is carried by components, all are put together: no worse than to carry it so.
   bool whole(Value v) {
     if (!inside_.contains(v.index) || !split_.whole.insert(v.index).second) return true;
+    if (dimensionOf(v)) return true;
     const Op& op = *m_.def(v);
-    if (op.operands.empty()) return true;  // whose components are taken of it
-    if (const auto d = dimensionOf(v)) {
-      split_.joined[v.index] = *d;
-      return true;
-    }
     if (!op.regions.empty() && usesOuterValues(m_, op)) return false;
     if (takesComponent(op)) return true;
     return std::ranges::all_of(op.operands, [&](Value operand) { return whole(operand); });
   }
 
-  // In which all of its components are there.
+  auto componentsOf(Value v) const {
+    return std::ranges::subrange(split_.components.lower_bound({v.index, 0, 0}),
+                                 split_.components.lower_bound({v.index + 1, 0, 0}));
+  }
+
+  // In which all of its components are there; none of a constant, whose components are taken of it.
   std::optional<int64_t> dimensionOf(Value v) const {
+    if (m_.def(v)->operands.empty()) return {};
     const Dims& dims = m_.shape(v).dims;
     std::map<int64_t, int64_t> lines;
-    for (auto at = split_.components.lower_bound({v.index, 0, 0});
-         at != split_.components.end() && std::get<0>(*at) == v.index; ++at)
-      if (const int64_t d = std::get<1>(*at); ++lines[d] == dims[static_cast<size_t>(d)]) return d;
+    for (const auto& [value, d, line] : componentsOf(v))
+      if (++lines[d] == dims[static_cast<size_t>(d)]) return d;
     return {};
   }
 
-  bool hasComponents(Value v) const {
-    const auto at = split_.components.lower_bound({v.index, 0, 0});
-    return at != split_.components.end() && std::get<0>(*at) == v.index;
-  }
-
-  // Components may have been needed after the whole.
+  // At the end: components may have been needed after the whole.
   void computeOnce() {
     for (uint32_t index : split_.whole) {
       const Value v{index};
-      if (m_.def(v)->operands.empty() || split_.taken.contains(index) || !hasComponents(v)) continue;
+      if (split_.taken.contains(index)) continue;
       if (const auto d = dimensionOf(v))
         split_.joined[index] = *d;
-      else
+      else if (!componentsOf(v).empty())
         split_.sliced.insert(index);
     }
   }

@@ -8,7 +8,7 @@ namespace tercel::passes {
 using namespace ir;
 namespace {
 
-Values startsOf(const Op& update) { return {update.operands.begin() + 2, update.operands.end()}; }
+std::span<const Value> startsOf(const Op& update) { return std::span(update.operands).subspan(2); }
 
 bool isIndexed(const Rewriter& rw, const Op& update, DType dtype) {
   return std::ranges::all_of(startsOf(update),
@@ -36,23 +36,23 @@ Value PlaceSums::add(Rewriter& rw, Value to, Value added) {
   else if (!begin(rw, to, sum))
     return {};
   if (!isIndexed(rw, *update, rw.shape(sum.first[0]).dtype)) return {};
-  const Op part = *update;
-  Value places = sumInPlace(rw, sum.unsigned_zeros, added);
-  if (!places.valid()) return {};
-  sum.unsigned_zeros = places;
-  narrow(rw, part, sum);
+  sum.unsigned_zeros = sumInPlace(rw, sum.unsigned_zeros, added);
+  if (!sum.unsigned_zeros.valid()) return {};
+  narrow(rw, *update, sum);
   const Value result = signZeros(rw, sum);
   sums_[result.index] = std::move(sum);
   return result;
 }
 
-bool PlaceSums::begin(const Rewriter& rw, Value v, Sum& sum) const {
+bool PlaceSums::begin(const Rewriter& rw, Value v, Sum& sum) {
   const Op* update = rw.def(v, OpKind::dynamic_update_slice_);
-  if (!update || !isZeroAroundPlaces(rw, v) || update->operands.size() == 2) return false;
+  if (!update || !isZeroAroundPlaces(rw, v)) return false;
   const DType index = rw.shape(update->operand(2)).dtype;
   if ((index != DType::s32 && index != DType::s64) || !isIndexed(rw, *update, index)) return false;
   const size_t rank = rw.shape(v).dims.size();
-  sum = {v, startsOf(*update), rw.shape(update->operand(1)).dims, Values(rank), Values(rank)};
+  const auto starts = startsOf(*update);
+  sum = {v, Values(starts.begin(), starts.end()), rw.shape(update->operand(1)).dims, Values(rank),
+         Values(rank)};
   return true;
 }
 
@@ -67,8 +67,9 @@ void PlaceSums::narrow(Rewriter& rw, const Op& update, Sum& sum) {
   }
 }
 
+// An added part is smaller than the whole in some dimension: there is something to compare.
 Value PlaceSums::signZeros(Rewriter& rw, const Sum& sum) {
-  const Shape whole = rw.shape(sum.unsigned_zeros), part{whole.dtype, sum.part};
+  const Shape whole = rw.shape(sum.unsigned_zeros);
   Value in_all;
   for (size_t d = 0; d < sum.part.size(); ++d) {
     if (!sum.low[d].valid()) continue;
@@ -83,13 +84,9 @@ Value PlaceSums::signZeros(Rewriter& rw, const Sum& sum) {
     holds(sum.low[d], "GE");
     holds(sum.high[d], "LT");
   }
-  Values read = {sum.unsigned_zeros}, written = {sum.unsigned_zeros, {}};
-  for (Value start : sum.first) read.push_back(start), written.push_back(start);
-  const Value before = rw.emit(OpKind::dynamic_slice_, read, part,
-                               {{AttrKey::slice_sizes, Ints(sum.part.begin(), sum.part.end())}});
+  const Value before = rw.dynamicSlice(sum.unsigned_zeros, sum.first, sum.part);
   const Value positive = rw.binary(OpKind::add_, before, rw.like(before, 0));
-  written[1] = in_all.valid() ? rw.select(in_all, before, positive) : before;
-  return rw.emit(OpKind::dynamic_update_slice_, written, whole);
+  return rw.dynamicUpdateSlice(sum.unsigned_zeros, rw.select(in_all, before, positive), sum.first);
 }
 
 }  // namespace tercel::passes

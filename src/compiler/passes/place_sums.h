@@ -22,7 +22,7 @@ class PlaceSums {
     ir::Values low, high;      // by dimension: where all other parts are; invalid: everywhere
   };
 
-  bool begin(const Rewriter& rw, ir::Value v, Sum& sum) const;
+  static bool begin(const Rewriter& rw, ir::Value v, Sum& sum);
   static void narrow(Rewriter& rw, const ir::Op& update, Sum& sum);
   static ir::Value signZeros(Rewriter& rw, const Sum& sum);
 

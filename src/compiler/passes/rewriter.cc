@@ -178,6 +178,19 @@ Value Rewriter::transpose(Value v, Ints permutation) {
               {{AttrKey::permutation, std::move(permutation)}});
 }
 
+Value Rewriter::dynamicSlice(Value v, std::span<const Value> starts, const Dims& sizes) {
+  Values operands = {v};
+  for (Value start : starts) operands.push_back(start);
+  return emit(OpKind::dynamic_slice_, operands, {shape(v).dtype, sizes},
+              {{AttrKey::slice_sizes, Ints(sizes.begin(), sizes.end())}});
+}
+
+Value Rewriter::dynamicUpdateSlice(Value v, Value update, std::span<const Value> starts) {
+  Values operands = {v, update};
+  for (Value start : starts) operands.push_back(start);
+  return emit(OpKind::dynamic_update_slice_, operands, shape(v));
+}
+
 Value Rewriter::slice(Value v, Ints start, Ints limit, Ints strides) {
   Shape result{shape(v).dtype, {}};
   for (size_t d = 0; d < start.size(); ++d)

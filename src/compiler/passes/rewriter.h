@@ -48,6 +48,9 @@ class Rewriter {
   ir::Value reshape(ir::Value v, Dims to);
   ir::Value transpose(ir::Value v, ir::Ints permutation);
   ir::Value slice(ir::Value v, ir::Ints start, ir::Ints limit, ir::Ints strides);
+  // starts: a single element for each dimension.
+  ir::Value dynamicSlice(ir::Value v, std::span<const ir::Value> starts, const Dims& sizes);
+  ir::Value dynamicUpdateSlice(ir::Value v, ir::Value update, std::span<const ir::Value> starts);
   // Any number of results; its types are the caller's.
   ir::OpId emitOp(ir::OpKind kind, ir::Values operands, std::span<const ir::Type> types,
                   ir::Attrs attrs = {});

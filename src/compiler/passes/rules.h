@@ -29,8 +29,8 @@ ir::Value canonicalWindow(Rewriter& rw, const ir::Op& op);
 ir::Value canonicalProduct(Rewriter& rw, const ir::Op& op);
 // sum_of_products.cc, for a reduce that is the only reader of what it adds up
 ir::Value sumOfProducts(Rewriter& rw, const ir::Op& reduce);
-// sum_in_place.cc: to + added, which is zero around some places, where no zero of `to` is negative
-// and nothing else reads `added`
+// sum_in_place.cc: to + added, which is zero around some places and read by nothing else. Negative
+// zeros of `to` stay where nothing is added. An update takes its memory: better if only that reads it
 bool isZeroAroundPlaces(const Rewriter& rw, ir::Value added);
 ir::Value sumInPlace(Rewriter& rw, ir::Value to, ir::Value added);
 // arg_reduce.cc, for selections in the body of a reduce: the place of the first of several NaN,

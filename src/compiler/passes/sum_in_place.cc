@@ -27,15 +27,10 @@ Value scattered(Rewriter& rw, Value to, const Op& scatter) {
 Value updated(Rewriter& rw, Value to, const Op& update) {
   constexpr int64_t kSmallestPart = 4;
   const Value part = update.operand(1);
-  const Shape whole = rw.shape(to), size = rw.shape(part);
-  if (size.elements() * kSmallestPart > whole.elements()) return {};
-  Values operands = update.operands, starts = {to};
-  operands[0] = to;
-  for (size_t i = 2; i < operands.size(); ++i) starts.push_back(operands[i]);
-  const Value before = rw.emit(OpKind::dynamic_slice_, starts, size,
-                               {{AttrKey::slice_sizes, Ints(size.dims.begin(), size.dims.end())}});
-  operands[1] = rw.binary(OpKind::add_, before, part);
-  return rw.emit(OpKind::dynamic_update_slice_, operands, whole);
+  if (rw.shape(part).elements() * kSmallestPart > rw.shape(to).elements()) return {};
+  const std::span starts = std::span(update.operands).subspan(2);
+  const Value before = rw.dynamicSlice(to, starts, rw.shape(part).dims);
+  return rw.dynamicUpdateSlice(to, rw.binary(OpKind::add_, before, part), starts);
 }
 
 }  // namespace
