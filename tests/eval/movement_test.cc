@@ -41,6 +41,15 @@ TEST(Reverse, FlipsDimensions) {
   expectOp("reverse(%0) {dimensions = [0, 1]} : u8[2,3]", {x}, {"u8[2,3] (6, 5, 4, 3, 2, 1)"});
 }
 
+TEST(AffineSlice, StartsAndSteps) {
+  std::string x = "u8[2,3] (1, 2, 3, 4, 5, 6)";
+  expectOp("affine_slice(%0) {start_indices = [0, 0], steps = [0, 0, 1, 1]} : u8[2,2]", {x},
+           {"u8[2,2] (1, 2, 2, 3)"});
+  expectOp("affine_slice(%0) {start_indices = [1, 2], steps = [-1, -1]} : u8[2]", {x},
+           {"u8[2] (6, 2)"});
+  expectOp("affine_slice(%0) {start_indices = [9, 9], steps = [1, 1]} : u8[0]", {x}, {"u8[0] ()"});
+}
+
 TEST(Slice, StartsLimitsStrides) {
   expectOp(
       "slice(%0) {start_indices = [0, 1], limit_indices = [2, 4], strides = [1, 2]} : "

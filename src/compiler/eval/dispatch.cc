@@ -44,6 +44,7 @@ constexpr std::pair<OpKind, OpEval> kRows[] = {
     {OpKind::reduce_, evalReduce},
     {OpKind::reduce_window_, evalReduceWindow},
     {OpKind::reshape_, evalReshape},
+    {OpKind::affine_slice_, evalAffineSlice},
     {OpKind::reverse_, evalReverse},
     {OpKind::rng_bit_generator_, evalRngBitGenerator},
     {OpKind::scatter_, evalScatter},

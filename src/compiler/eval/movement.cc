@@ -88,6 +88,16 @@ Result<Literals> evalReverse(Evaluation& evaluation, const Op& op, Operands oper
   return viewOf(evaluation.resultShape(op), operands[0], view);
 }
 
+Result<Literals> evalAffineSlice(Evaluation& evaluation, const Op& op, Operands operands) {
+  const Shape& result = evaluation.resultShape(op);
+  const Dims from = rowMajorStrides(operands[0].shape().dims);
+  const Ints& steps = op.ints(AttrKey::steps);
+  View view{position(op.ints(AttrKey::start_indices), from), Dims(result.dims.size(), 0)};
+  for (size_t i = 0; i < steps.size(); ++i)
+    view.strides[i % result.dims.size()] += steps[i] * from[i / result.dims.size()];
+  return viewOf(result, operands[0], view);
+}
+
 Result<Literals> evalSlice(Evaluation& evaluation, const Op& op, Operands operands) {
   View view = whole(operands[0].shape());
   const Ints& start = op.ints(AttrKey::start_indices);

@@ -12,6 +12,7 @@ Result<Literals> evalDynamicSlice(Evaluation& evaluation, const Op& op, Operands
 Result<Literals> evalDynamicUpdateSlice(Evaluation& evaluation, const Op& op, Operands operands);
 Result<Literals> evalPad(Evaluation& evaluation, const Op& op, Operands operands);
 Result<Literals> evalReshape(Evaluation& evaluation, const Op& op, Operands operands);
+Result<Literals> evalAffineSlice(Evaluation& evaluation, const Op& op, Operands operands);
 Result<Literals> evalReverse(Evaluation& evaluation, const Op& op, Operands operands);
 Result<Literals> evalSlice(Evaluation& evaluation, const Op& op, Operands operands);
 Result<Literals> evalTranspose(Evaluation& evaluation, const Op& op, Operands operands);

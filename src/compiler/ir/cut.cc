@@ -88,6 +88,21 @@ Cuts ofGather(const Module& m, const Op& op, Cut cut) {
   return {};
 }
 
+// Along a dimension that is one of the operand's, whole and by itself.
+Cuts ofAffineSlice(const Module& m, const Op& op, Cut cut) {
+  const Dims &from = m.shape(op.operand(0)).dims, &to = m.shape(op.result()).dims;
+  const Ints& steps = op.ints(AttrKey::steps);
+  int64_t along = -1;
+  for (size_t d = 0; d < from.size(); ++d) {
+    const auto row = std::span(steps).subspan(d * to.size(), to.size());
+    if (row[at(cut)] == 0) continue;
+    const auto others = static_cast<size_t>(std::ranges::count(row, 0)) + 1 != row.size();
+    if (along >= 0 || others || row[at(cut)] != 1 || from[d] != to[at(cut)]) return {};
+    along = static_cast<int64_t>(d);
+  }
+  return along < 0 ? Cuts() : all(op, {along, cut.unit});
+}
+
 // Elementwise operands are as large as the result, or single elements for all of it.
 Cuts ofElementwise(const Module& m, const Op& op, Cut cut) {
   std::vector<Cut> cuts;
@@ -106,6 +121,7 @@ Cuts operandCuts(const Module& m, const Op& op, Cut cut) {
     case OpKind::broadcast_in_dim_: return ofBroadcast(m, op, cut);
     case OpKind::reshape_: return ofReshape(m, op, cut);
     case OpKind::transpose_: return all(op, {op.ints(AttrKey::permutation)[d], cut.unit});
+    case OpKind::affine_slice_: return ofAffineSlice(m, op, cut);
     case OpKind::reverse_:
       return has(op.ints(AttrKey::dimensions), cut.dimension) ? Cuts() : all(op, cut);
     case OpKind::concatenate_:

@@ -23,6 +23,25 @@ Result<Types> inferReshape(const OpUse& use) {
   return Types{use.declared[0]};
 }
 
+Result<Types> inferAffineSlice(const OpUse& use) {
+  TERCEL_TRY(checkDeclaredLike(use));
+  const Dims &from = use.dims(0), &to = use.declared[0].shape.dims;
+  TERCEL_TRY(checkSize(use, AttrKey::start_indices, from.size()));
+  TERCEL_TRY(checkSize(use, AttrKey::steps, from.size() * to.size()));
+  if (!sizeIsRepresentable(to, byteSize(use.shape(0).dtype)))
+    return use.error("cannot give ", toString(use.declared[0]));
+  if (elementCount(to) == 0) return Types{use.declared[0]};
+  for (size_t d = 0; d < from.size(); ++d) {
+    Wide low = use.ints(AttrKey::start_indices)[d], high = low;
+    for (size_t j = 0; j < to.size(); ++j) {
+      const Wide most = static_cast<Wide>(use.ints(AttrKey::steps)[d * to.size() + j]) * (to[j] - 1);
+      (most < 0 ? low : high) += most;
+    }
+    if (low < 0 || high >= from[d]) return use.error("leaves its operand's dimension ", d);
+  }
+  return Types{use.declared[0]};
+}
+
 Result<Types> inferBroadcast(const OpUse& use) {
   TERCEL_TRY(checkDeclaredLike(use));
   const Dims& from = use.dims(0);
@@ -172,6 +191,8 @@ Result<Types> inferSource(const OpUse& use) {
 
 Result<Types> inferMovement(const OpUse& use) {
   switch (use.kind) {
+    case OpKind::affine_slice_:
+      return inferAffineSlice(use);
     case OpKind::broadcast_in_dim_:
       return inferBroadcast(use);
     case OpKind::concatenate_:

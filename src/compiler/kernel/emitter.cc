@@ -158,6 +158,17 @@ Elem Emitter::compute(ir::Value v, const Indices& indices) {
         mapped.push_back(space_.add(space_.scale(indices[i], strides[i]), Index(start[i])));
       return at(op->operand(0), mapped);
     }
+    case OpKind::affine_slice_: {
+      const auto& steps = op->ints(AttrKey::steps);
+      for (int64_t start : op->ints(AttrKey::start_indices)) {
+        Index place(start);
+        for (const Index& i : indices)
+          place = space_.add(place, space_.scale(i, steps[mapped.size() * indices.size() +
+                                                          static_cast<size_t>(&i - indices.data())]));
+        mapped.push_back(place);
+      }
+      return at(op->operand(0), mapped);
+    }
     case OpKind::reverse_:
       mapped = indices;
       for (int64_t d : op->ints(AttrKey::dimensions))

@@ -59,7 +59,6 @@ Elem Emitter::loadAt(BufferId buffer, DType dtype, const Index& index, bool stra
     return {b_.load(buffer, twice, 1, 2 * offset), b_.load(buffer, twice, 1, 2 * offset + 1)};
   }
   V mask = guard_.lanes;
-  Type mask_type{Scalar::i1, static_cast<uint16_t>(lanes_)};
   if (guard_.scalar.valid()) {
     V all = b_.splat(guard_.scalar, lanes_);
     mask = mask.valid() ? b_.binary(Opcode::and_, mask, all) : all;
@@ -90,18 +89,34 @@ Elem Emitter::loadAt(BufferId buffer, DType dtype, const Index& index, bool stra
     }
     return {extend(step < 0 ? shuffled(b_, value, reversed) : value), {}};
   }
-  if (space_.linearInLanes(index, &step) && std::abs(step) > 1 && !complex &&
-      std::abs(step) <= mostApart(storedScalar(dtype), mask)) {
-    const int apart = static_cast<int>(step);
-    return {extend(mask.valid() ? loadStridedMasked(buffer, index, apart, mask)
-                                : loadStrided(buffer, index, apart)), {}};
+  if (!complex) {
+    V value = loadApart(buffer, index, mask);
+    return {extend(value.valid() ? value : loadAnywhere(buffer, index, mask)), {}};
   }
-  if (!complex)
-    if (V near = loadNear(buffer, index, mask); near.valid()) return {extend(near)};
-  if (!mask.valid()) mask = b_.constant(mask_type, 1);
-  if (!complex) return {extend(b_.gather(buffer, space_.emitPlaces(index, lanes_), mask)), {}};
-  const Places re = space_.emitPlaces(space_.scale(index, 2), lanes_);
+  const Index twice = space_.scale(index, 2);
+  if (V re = loadApart(buffer, twice, mask); re.valid())
+    return {re, loadApart(buffer, space_.add(twice, Index(1)), mask)};
+  const Places re = space_.emitPlaces(twice, lanes_);
+  if (!mask.valid()) mask = b_.constant({Scalar::i1, static_cast<uint16_t>(lanes_)}, 1);
   return {b_.gather(buffer, re, mask), b_.gather(buffer, re.next(), mask)};
+}
+
+// Lanes whose places are known beside each other, by loads and shuffles; an invalid value where
+// gathering them is better.
+V Emitter::loadApart(BufferId buffer, const Index& index, V mask) {
+  int64_t step;
+  if (space_.linearInLanes(index, &step) && std::abs(step) > 1 &&
+      std::abs(step) <= mostApart(b_.kernel().buffers[buffer].element, mask)) {
+    const int apart = static_cast<int>(step);
+    return mask.valid() ? loadStridedMasked(buffer, index, apart, mask)
+                        : loadStrided(buffer, index, apart);
+  }
+  return loadNear(buffer, index, mask);
+}
+
+V Emitter::loadAnywhere(BufferId buffer, const Index& index, V mask) {
+  if (!mask.valid()) mask = b_.constant({Scalar::i1, static_cast<uint16_t>(lanes_)}, 1);
+  return b_.gather(buffer, space_.emitPlaces(index, lanes_), mask);
 }
 
 // Over how many vectors shuffles bridge. A masked load costs as much as two.
@@ -277,6 +292,27 @@ void Emitter::store(ir::Value v, const Indices& indices, const Elem& elem) {
   storeAt(binding.buffer, shape.dtype, index, elem);
 }
 
+// The numbers of both in turn; by halves where a mask says which are stored.
+void Emitter::storePairs(BufferId buffer, V at, int64_t offset, V re, V im, V mask) {
+  auto pairs = [&](int first, int count, int second) {
+    std::vector<int16_t> list;
+    for (int i = first; i < first + count; ++i) {
+      list.push_back(static_cast<int16_t>(i));
+      list.push_back(static_cast<int16_t>(second + i));
+    }
+    return list;
+  };
+  if (!mask.valid())
+    return b_.store(buffer, at, b_.shuffle(re, im, pairs(0, lanes_, lanes_)), offset);
+  const V flags = inBytes(b_, mask);
+  const int half = lanes_ / 2;
+  for (int first = 0; first < lanes_; first += half) {
+    const V here = b_.shuffle(flags, flags, pairs(first, half, 0));
+    b_.storeMasked(buffer, at, b_.shuffle(re, im, pairs(first, half, lanes_)),
+                   b_.cast(Opcode::itrunc, here, Scalar::i1), offset + 2 * first);
+  }
+}
+
 void Emitter::storeAt(BufferId buffer, DType dtype, const Index& index, const Elem& elem) {
   dtype = movedAs(dtype);
   if (record) record->push_back({index, static_cast<int64_t>(byteSize(dtype)), true, false});
@@ -307,16 +343,9 @@ void Emitter::storeAt(BufferId buffer, DType dtype, const Index& index, const El
   }
   int64_t step;
   bool contiguous = space_.linearInLanes(index, &step) && step == 1;
-  if (complex && contiguous && !mask.valid()) {
-    std::vector<int16_t> interleave;
-    for (int i = 0; i < lanes_; ++i) {
-      interleave.push_back(static_cast<int16_t>(i));
-      interleave.push_back(static_cast<int16_t>(lanes_ + i));
-    }
-    V both = b_.shuffle(re, b_.widen(elem.im, lanes_), interleave);
-    b_.store(buffer, b_.imul(space_.emitScalar(index, true), b_.index(2)), both,
-             2 * index.constant);
-    return;
+  if (complex && contiguous) {
+    const V at = b_.imul(space_.emitScalar(index, true), b_.index(2));
+    return storePairs(buffer, at, 2 * index.constant, re, b_.widen(elem.im, lanes_), mask);
   }
   if (contiguous && !complex) {
     V at = space_.emitScalar(index, true);

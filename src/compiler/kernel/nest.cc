@@ -7,7 +7,8 @@ namespace {
 
 bool onlyMoves(ir::OpKind kind) {
   switch (kind) {
-    case ir::OpKind::constant_: case ir::OpKind::broadcast_in_dim_: case ir::OpKind::reshape_:
+    case ir::OpKind::affine_slice_: case ir::OpKind::constant_:
+    case ir::OpKind::broadcast_in_dim_: case ir::OpKind::reshape_:
     case ir::OpKind::transpose_: case ir::OpKind::slice_: case ir::OpKind::reverse_:
     case ir::OpKind::pad_: case ir::OpKind::concatenate_: case ir::OpKind::dynamic_slice_:
     case ir::OpKind::gather_: case ir::OpKind::optimization_barrier_:

@@ -104,6 +104,7 @@ Value canonicalForm(Rewriter& rw, const Op& op) {
   if (op.results.size() != 1) return {};
   Value by = withoutElements(rw, op);
   if (!by.valid()) by = foldedSplat(rw, op);
+  if (!by.valid()) by = canonicalGather(rw, op);
   if (!by.valid()) by = canonicalFew(rw, op);
   if (!by.valid()) by = canonicalWindow(rw, op);
   if (!by.valid()) by = canonicalFloor(rw, op);

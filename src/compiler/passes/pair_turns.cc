@@ -41,11 +41,24 @@ bool onlyPasses(const Module& m, const Region& body) {
   });
 }
 
+// Whether the next array is this turn's with small parts of it set anew, which wants no copy of it.
+bool isUpdated(const Rewriter& rw, const Region& body, size_t lane) {
+  Value v = body.results[lane];
+  while (const Op* update = rw.def(v)) {
+    const bool scatters = update->kind == OpKind::scatter_;
+    if (!scatters && update->kind != OpKind::dynamic_update_slice_) return false;
+    const Value part = scatters ? update->operands.back() : update->operand(1);
+    if (2 * rw.shape(part).elements() > rw.shape(v).elements()) return false;
+    v = update->operand(rw.module().value(v).index);
+  }
+  return v == body.args[lane];
+}
+
 // Whether a large array of the next turn comes to lie elsewhere than this turn's.
 bool wantsCopies(const Rewriter& rw, const Region& body) {
   for (size_t i = 0; i < body.args.size(); ++i) {
     if (rw.module().type(body.args[i]).is_token) continue;
-    if (rw.shape(body.args[i]).elements() < kLargeElements) continue;
+    if (rw.shape(body.args[i]).elements() < kLargeElements || isUpdated(rw, body, i)) continue;
     const Value next = body.results[i];
     const bool shifted = !rw.def(next) && !(next == body.args[i]);
     if (shifted || readOf(rw.module(), body, i) >= Read::window) return true;

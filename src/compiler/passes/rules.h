@@ -21,6 +21,8 @@ ir::Value canonicalMovement(Rewriter& rw, const ir::Op& op);
 ir::Value canonicalCut(Rewriter& rw, const ir::Op& op);
 // canonicalise_few.cc: dynamic_slice, gather and scatter
 ir::Value canonicalFew(Rewriter& rw, const ir::Op& op);
+// canonicalise_gather.cc: gathers at places that follow from the coordinates
+ir::Value canonicalGather(Rewriter& rw, const ir::Op& op);
 // canonicalise_batching.cc: gathers and scatters, which it edits
 void batchCountedPlaces(Rewriter& rw, ir::OpId id);
 // canonicalise_window.cc: gathers and scatters of one window

@@ -4,6 +4,7 @@
 #include <set>
 
 #include "compiler/ir/prefix_scan.h"
+#include "compiler/kernel/nest.h"
 
 namespace tercel::plan {
 namespace {
@@ -196,6 +197,9 @@ AccessMap operandMap(const ir::Module& m, const ir::Op& op, size_t operand,
       return operand == 0 && domain.extents == from && result.isIdentity(domain)
                  ? result
                  : irregular(m, op, operand, result, 1);
+    case OpKind::dot_general_:
+    case OpKind::convolution_:
+      return irregular(m, op, operand, result, kernel::stepsPerElement(m, op));
     default:
       if (!ir::isElementwise(op.kind) && op.kind != OpKind::optimization_barrier_)
         return irregular(m, op, operand, result, 1);

@@ -24,8 +24,8 @@ bool rereadsOperands(const ir::Module& m, const Op& op) {
 
 bool isFreeMovement(OpKind kind) {
   switch (kind) {
-    case OpKind::broadcast_in_dim_: case OpKind::reshape_: case OpKind::transpose_:
-    case OpKind::slice_: case OpKind::reverse_: case OpKind::constant_: case OpKind::iota_:
+    case OpKind::affine_slice_: case OpKind::broadcast_in_dim_: case OpKind::reshape_:
+    case OpKind::transpose_: case OpKind::slice_: case OpKind::reverse_: case OpKind::constant_: case OpKind::iota_:
       return true;
     default: return false;
   }
@@ -117,8 +117,8 @@ bool isFusible(const ir::Module& m, const Op& op) {
 
 bool isDuplicable(const ir::Module&, const Op& op) {
   switch (op.kind) {
-    case OpKind::constant_: case OpKind::iota_: case OpKind::broadcast_in_dim_:
-    case OpKind::reshape_: case OpKind::slice_: case OpKind::reverse_:
+    case OpKind::affine_slice_: case OpKind::constant_: case OpKind::iota_:
+    case OpKind::broadcast_in_dim_: case OpKind::reshape_: case OpKind::slice_: case OpKind::reverse_:
       return true;
     default: return false;
   }
@@ -151,8 +151,8 @@ bool isSpreadOut(const ir::Module& m, const Op& op) {
 double opWeight(const ir::Module& m, const Op& op) {
   double scale = !op.results.empty() && isComplex(m.shape(op.result()).dtype) ? 4 : 1;
   switch (op.kind) {
-    case OpKind::constant_: case OpKind::broadcast_in_dim_: case OpKind::reshape_:
-    case OpKind::slice_: case OpKind::transpose_: case OpKind::iota_:
+    case OpKind::affine_slice_: case OpKind::constant_: case OpKind::broadcast_in_dim_:
+    case OpKind::reshape_: case OpKind::slice_: case OpKind::transpose_: case OpKind::iota_:
       return 0.5;
     case OpKind::exponential_: case OpKind::log_: case OpKind::logistic_: case OpKind::tanh_:
     case OpKind::erf_: case OpKind::exponential_minus_one_: case OpKind::log_plus_one_:
