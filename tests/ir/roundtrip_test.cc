@@ -41,7 +41,7 @@ TEST_P(Example, Verifies) {
 TEST_P(Example, InfersTheDeclaredTypes) {
   constexpr OpKind kDeclared[] = {
       OpKind::bitcast_convert_,  OpKind::convert_,     OpKind::iota_,
-      OpKind::broadcast_in_dim_, OpKind::reshape_,     OpKind::rng_bit_generator_,
+      OpKind::affine_slice_,     OpKind::broadcast_in_dim_, OpKind::reshape_, OpKind::rng_bit_generator_,
       OpKind::custom_call_,      OpKind::dot_general_, OpKind::convolution_};
   auto module = parse(moduleOf(GetParam()));
   ASSERT_TRUE(module.ok());

@@ -49,7 +49,7 @@ class ElementLoops {
   bool overlapsLast() const;
   bool knowsPlaces() const;
   // Where constants say which lane goes where, whole vectors are written out, too.
-  int64_t longestRow() const { return knowsPlaces() ? 4 * lanes_ : lanes_ / 2; }
+  int64_t longestRow(const Dims& extents) const;
   bool chooseShortRows();
   int64_t opsWithin(int64_t neighbours) const;
   bool suits(ShortRows& rows, size_t outer) const;

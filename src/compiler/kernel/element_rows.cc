@@ -14,6 +14,13 @@ bool ElementLoops::knowsPlaces() const {
   });
 }
 
+// Longer ones fill vectors of their own, but not where their innermost loop leaves most lanes empty.
+int64_t ElementLoops::longestRow(const Dims& extents) const {
+  if (knowsPlaces()) return 4 * lanes_;
+  const bool is_thin = extents.size() > 1 && 4 * extents.back() <= lanes_;
+  return is_thin ? 2 * lanes_ : lanes_ / 2;
+}
+
 // A row is one loop, or several within each other.
 bool ElementLoops::chooseShortRows() {
   if (low_.cluster.nest != Nest::loop) return false;
@@ -21,7 +28,7 @@ bool ElementLoops::chooseShortRows() {
   for (size_t row = loops_; row-- > 1;) {
     rows.length *= plan_.groupExtent(row);
     rows.extents.insert(size_t{0}, plan_.groupExtent(row));
-    if (rows.length > longestRow()) return false;
+    if (rows.length > longestRow(rows.extents)) return false;
     if (!suits(rows, row - 1)) continue;
     short_ = rows;
     return true;
