@@ -43,22 +43,25 @@ Vector<T> interleaved(Vector<T> a, Vector<T> b, int first) {
   return __builtin_shuffle(a, b, index);
 }
 
-// Transposes a square of vectors by as many perfect shuffles of its rows as the logarithm of their
-// number.
-template <class T>
-void transposeSquare(Vector<T>* rows) {
-  constexpr int kRows = kLanes<T>;
+// Transposes a matrix, each of whose rows is a vector, by as many perfect shuffles of its rows as the
+// logarithm of their number. The rows of the other are as many, joined to whole vectors.
+template <class T, int kRows>
+void transposeRows(Vector<T>* rows) {
   Vector<T> next[kRows];
 #pragma GCC unroll 4
   for (int size = 1; size < kRows; size *= 2) {
 #pragma GCC unroll 16
     for (int i = 0; i < kRows / 2; ++i) {
       next[2 * i] = interleaved<T>(rows[i], rows[i + kRows / 2], 0);
-      next[2 * i + 1] = interleaved<T>(rows[i], rows[i + kRows / 2], kRows / 2);
+      next[2 * i + 1] = interleaved<T>(rows[i], rows[i + kRows / 2], kLanes<T> / 2);
     }
 #pragma GCC unroll 16
     for (int i = 0; i < kRows; ++i) rows[i] = next[i];
   }
+}
+template <class T>
+void transposeSquare(Vector<T>* rows) {
+  transposeRows<T, kLanes<T>>(rows);
 }
 
 }  // namespace

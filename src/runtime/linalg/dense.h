@@ -104,7 +104,21 @@ struct Rotations {
   X(multiplyAdjoint, VectorProduct) X(multiplyHermitian, VectorProduct) \
   X(solveTriangle, Solution) X(reflect, Reflection)
 
-#define TERCEL_REAL_FUNCTIONS(X) X(rotate, Rotations)
+// Up to kPanelColumns real columns of at least as many rows become those of l and u, with exchanges
+// of rows: `pivots`, from 0. zero: the first pivot that is 0, from 1; 0: none.
+constexpr int64_t kPanelColumns = 16;
+template <class R>
+struct Panel {
+  int64_t m = 0, n = 0;
+  R* a = nullptr;
+  int64_t column = 0;
+  int32_t* pivots = nullptr;
+  int32_t* zero = nullptr;
+  void* scratch = nullptr;  // 64-byte aligned: panelElements()
+};
+constexpr int64_t panelElements(int64_t m) { return (m + 15) / 16 * 16 * kPanelColumns; }
+
+#define TERCEL_REAL_FUNCTIONS(X) X(rotate, Rotations) X(factorPanel, Panel)
 
 #define TERCEL_DENSE_INSTANCES(function, Job)                                   \
   template void function<float>(const Job<float>&);                             \

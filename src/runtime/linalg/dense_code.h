@@ -2,6 +2,7 @@
 // TERCEL_VECTOR_BYTES and TERCEL_ISA, and include this.
 #pragma once
 #include "runtime/linalg/dense_bulges.h"
+#include "runtime/linalg/dense_panel.h"
 #include "runtime/linalg/dense_product.h"
 #include "runtime/linalg/dense_reflections.h"
 #include "runtime/linalg/dense_root.h"

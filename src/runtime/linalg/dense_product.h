@@ -13,6 +13,21 @@ inline constexpr int kColumns = TERCEL_VECTOR_BYTES == 64 ? 8 : 4;
 template <class T>
 inline constexpr int kRows = kVectors<T>* kLanes<Real<T>>;
 
+// A tile's rows, of which there are `count`, of as many terms as a vector has lanes, where a row's
+// elements are beside each other.
+template <class T>
+void packTurned(Strided<const T> a, int64_t count, T* to) {
+  constexpr int kL = kLanes<T>;
+  for (int v = 0; v < kVectors<T>; ++v) {
+    Vector<T> rows[kL] = {};
+    for (int r = 0; r < kL && v * kL + r < count; ++r)
+      rows[r] = kernels::loadVector(&a(v * kL + r, 0));
+    kernels::transposeSquare<T>(rows);
+    TERCEL_UNROLL
+    for (int t = 0; t < kL; ++t) kernels::storeVector(to + t * kRows<T> + v * kL, rows[t]);
+  }
+}
+
 // A panel has, for each term, a tile's rows of a: their real parts, then their imaginary parts.
 template <class T>
 void packRows(const Product<T>& p, int64_t first, int64_t rows, int64_t term, int64_t terms,
@@ -21,20 +36,46 @@ void packRows(const Product<T>& p, int64_t first, int64_t rows, int64_t term, in
   const R sign = p.conjugate_a ? R(-1) : R(1);
   for (int64_t i = 0; i < rows; i += kRows<T>) {
     const int64_t here = rows - i < kRows<T> ? rows - i : kRows<T>;
-    for (int64_t t = 0; t < terms; ++t, to += kRows<T> * kParts<T>) {
+    int64_t t = 0;
+    if constexpr (kParts<T> == 1)
+      if (p.a.column == 1 && p.a.row != 1)
+        for (; t + kLanes<R> <= terms; t += kLanes<R>, to += kRows<T> * kLanes<R>)
+          packTurned(p.a.at(first + i, term + t), here, to);
+    for (; t < terms; ++t, to += kRows<T> * kParts<T>) {
       const auto* from = partsOf(&p.a(first + i, term + t));
       const int64_t step = p.a.row * kParts<T>;
-      if (kParts<T> == 1 && here == kRows<T> && step == 1) {
-        __builtin_memcpy(to, from, sizeof(R) * kRows<T>);
-        continue;
-      }
-      for (int64_t r = 0; r < kRows<T>; ++r) {
+      int64_t r = 0;
+      if (kParts<T> == 1 && step == 1)
+        for (; r + kLanes<R> <= here; r += kLanes<R>)
+          kernels::storeVector(to + r, kernels::loadVector(from + r));
+      for (; r < kRows<T>; ++r) {
         to[r] = r < here ? from[r * step] : R(0);
         if constexpr (kParts<T> == 2)
           to[kRows<T> + r] = r < here ? sign * from[r * step + 1] : R(0);
       }
     }
   }
+}
+
+// The columns of a tile, whose elements are beside each other in a column or in a row.
+template <class T>
+void packWhole(Strided<const T> b, int64_t terms, T* to) {
+  constexpr int kL = kLanes<T>;
+  int64_t t = 0;
+  if (b.column == 1) {
+    for (; t < terms; ++t, to += kColumns) __builtin_memcpy(to, &b(t, 0), sizeof(T) * kColumns);
+    return;
+  }
+  for (; t + kL <= terms; t += kL, to += kColumns * kL) {
+    Vector<T> columns[kColumns];
+    TERCEL_UNROLL
+    for (int c = 0; c < kColumns; ++c) columns[c] = kernels::loadVector(&b(t, c));
+    kernels::transposeRows<T, kColumns>(columns);
+    TERCEL_UNROLL
+    for (int c = 0; c < kColumns; ++c) kernels::storeVector(to + c * kL, columns[c]);
+  }
+  for (; t < terms; ++t, to += kColumns)
+    for (int64_t c = 0; c < kColumns; ++c) to[c] = b(t, c);
 }
 
 // A panel has, for each term, a tile's columns of b.
@@ -44,6 +85,12 @@ void packColumns(const Product<T>& p, int64_t first, int64_t columns, int64_t te
   using R = Real<T>;
   const R sign = p.conjugate_b ? R(-1) : R(1);
   for (int64_t j = 0; j < columns; j += kColumns) {
+    if constexpr (kParts<T> == 1)
+      if (columns - j >= kColumns && (p.b.row == 1 || p.b.column == 1)) {
+        packWhole(p.b.at(term, first + j), terms, to);
+        to += kColumns * terms;
+        continue;
+      }
     for (int64_t c = 0; c < kColumns; ++c) {
       R* at = to + c * kParts<T>;
       const bool is_there = j + c < columns;
@@ -120,7 +167,12 @@ void addTile(const Product<T>& p, const Tile<T>& tile, int64_t i, int64_t j) {
     R* to = partsOf(&p.c(i, j + c));
     const int64_t start = p.lower && j + c > i ? j + c - i : 0;
     const int64_t end = rows < kRows<T> ? rows : kRows<T>;
-    for (int64_t r = start * kParts<T>; r < end * kParts<T>; ++r) to[r] += numbers[r] * p.factor;
+    int64_t r = start * kParts<T>;
+    if (r == 0)
+      for (; r + kL <= end * kParts<T>; r += kL)
+        kernels::storeVector(to + r, kernels::loadVector(to + r) +
+                                         kernels::loadVector(numbers + r) * p.factor);
+    for (; r < end * kParts<T>; ++r) to[r] += numbers[r] * p.factor;
   }
 }
 

@@ -5,14 +5,27 @@
 namespace tercel::linalg::dense {
 namespace {
 
-// Division by a number: Smith's, 1962.
+// Division by a number; of complex numbers: Smith's, 1962. By a product where the reciprocal has all
+// of its digits.
 template <class R>
 class Quotient {
  public:
-  void set(const R* x) { by_ = *x; }
-  TERCEL_PART void divide(Vector<R>* x) const { x[0] /= by_; }
+  void set(const R* x) {
+    constexpr R kLarge = sizeof(R) == 4 ? R(0x1p100) : R(0x1p1000);
+    const R size = __builtin_fabs(*x);
+    multiplies_ = size <= kLarge && size >= 1 / kLarge;
+    by_ = multiplies_ ? 1 / *x : *x;
+  }
+  TERCEL_PART void divide(Vector<R>* x) const {
+    if (multiplies_) {
+      x[0] *= by_;
+    } else {
+      x[0] /= by_;
+    }
+  }
 
  private:
+  bool multiplies_;
   R by_;
 };
 template <class R>
@@ -55,53 +68,128 @@ struct Triangle {
   }
 };
 
-template <class T>
+// Right sides in the lanes of kWidth vectors.
+template <class T, int kWidth>
 struct Sides {
-  static constexpr int kL = kLanes<Real<T>>;
-  Vector<Real<T>> x[kTriangle][kParts<T>];
+  using R = Real<T>;
+  static constexpr int kL = kLanes<R>, kAll = kWidth * kL;
+  static constexpr int kPanel = kParts<T> == 1 ? 8 : 4;  // rows that are solved in registers
+  struct Row {
+    Vector<R> parts[kWidth][kParts<T>];
+  };
+  Row x[kTriangle];
 
-  // f(a row's parts in lanes, a number's parts, how far numbers are apart)
-  template <class F>
-  TERCEL_PART static void forEachRow(const Solution<T>& s, int64_t column, F&& f) {
-    for (int64_t i = 0; i < s.rows; ++i)
-      f(i, partsOf(&s.x(s.upper ? s.rows - 1 - i : i, column)), s.x.column * kParts<T>);
-  }
   void take(const Solution<T>& s, int64_t column, int64_t count) {
-    forEachRow(s, column, [&](int64_t i, const Real<T>* from, int64_t step) {
-      if (kParts<T> == 1 && step == 1 && count == kL) {
-        x[i][0] = kernels::loadVector(from);
-        return;
-      }
-      Real<T> numbers[kParts<T>][kL] = {};
-      for (int64_t l = 0; l < count; ++l)
-        for (int part = 0; part < kParts<T>; ++part) numbers[part][l] = from[l * step + part];
-      __builtin_memcpy(x[i], numbers, sizeof(numbers));
-    });
+    for (int w = 0; w < kWidth; ++w, column += kL, count -= kL) take(s, column, count, w);
   }
   void put(const Solution<T>& s, int64_t column, int64_t count) const {
-    forEachRow(s, column, [&](int64_t i, Real<T>* to, int64_t step) {
-      if (kParts<T> == 1 && step == 1 && count == kL) return kernels::storeVector(to, x[i][0]);
-      Real<T> numbers[kParts<T>][kL];
-      __builtin_memcpy(numbers, x[i], sizeof(numbers));
-      for (int64_t l = 0; l < count; ++l)
-        for (int part = 0; part < kParts<T>; ++part) to[l * step + part] = numbers[part][l];
-    });
+    for (int w = 0; w < kWidth; ++w, column += kL, count -= kL) put(s, column, count, w);
   }
   void solve(const Triangle<T>& l, int64_t rows, bool is_unit) {
-    for (int64_t k = 0; k < rows; ++k) {
-      if (!is_unit) l.diagonal[k].divide(x[k]);
-      for (int64_t i = k + 1; i < rows; ++i) {
-        const Real<T>* by = l.below[k][i];
-        x[i][0] -= x[k][0] * by[0];
-        if constexpr (kParts<T> == 2) {
-          x[i][0] += x[k][1] * by[1];
-          x[i][1] -= x[k][0] * by[1];
-          x[i][1] -= x[k][1] * by[0];
+    int64_t k = 0;
+    for (; k + kPanel <= rows; k += kPanel) solvePanel<kPanel>(l, k, is_unit);
+    for (; k < rows; ++k) solvePanel<1>(l, k, is_unit);
+  }
+
+ private:
+  // Of column `column` on those of vector w, of which there are `count`.
+  void take(const Solution<T>& s, int64_t column, int64_t count, int w) {
+    int64_t i = 0;
+    if constexpr (kParts<T> == 1)
+      if (s.x.row == 1 && s.x.column != 1)
+        for (; i + kL <= s.rows; i += kL) {
+          Vector<R> square[kL] = {};
+          for (int64_t l = 0; l < kL && l < count; ++l)
+            square[l] = kernels::loadVector(&s.x(firstOf(s, i), column + l));
+          kernels::transposeSquare<R>(square);
+          for (int64_t q = 0; q < kL; ++q) x[i + (s.upper ? kL - 1 - q : q)].parts[w][0] = square[q];
         }
+    for (; i < s.rows; ++i) {
+      const R* from = partsOf(&s.x(s.upper ? s.rows - 1 - i : i, column));
+      const int64_t step = s.x.column * kParts<T>;
+      if (kParts<T> == 1 && step == 1 && count >= kL) {
+        x[i].parts[w][0] = kernels::loadVector(from);
+        continue;
+      }
+      R numbers[kParts<T>][kL] = {};
+      for (int64_t l = 0; l < kL && l < count; ++l)
+        for (int part = 0; part < kParts<T>; ++part) numbers[part][l] = from[l * step + part];
+      __builtin_memcpy(x[i].parts[w], numbers, sizeof(numbers));
+    }
+  }
+  void put(const Solution<T>& s, int64_t column, int64_t count, int w) const {
+    int64_t i = 0;
+    if constexpr (kParts<T> == 1)
+      if (s.x.row == 1 && s.x.column != 1)
+        for (; i + kL <= s.rows; i += kL) {
+          Vector<R> square[kL];
+          for (int64_t q = 0; q < kL; ++q) square[q] = x[i + (s.upper ? kL - 1 - q : q)].parts[w][0];
+          kernels::transposeSquare<R>(square);
+          for (int64_t l = 0; l < kL && l < count; ++l)
+            kernels::storeVector(&s.x(firstOf(s, i), column + l), square[l]);
+        }
+    for (; i < s.rows; ++i) {
+      R* to = partsOf(&s.x(s.upper ? s.rows - 1 - i : i, column));
+      const int64_t step = s.x.column * kParts<T>;
+      if (kParts<T> == 1 && step == 1 && count >= kL) {
+        kernels::storeVector(to, x[i].parts[w][0]);
+        continue;
+      }
+      R numbers[kParts<T>][kL];
+      __builtin_memcpy(numbers, x[i].parts[w], sizeof(numbers));
+      for (int64_t l = 0; l < kL && l < count; ++l)
+        for (int part = 0; part < kParts<T>; ++part) to[l * step + part] = numbers[part][l];
+    }
+  }
+  // In memory, of the kL rows from the i-th on that are solved.
+  static int64_t firstOf(const Solution<T>& s, int64_t i) { return s.upper ? s.rows - i - kL : i; }
+
+  // row -= from * by
+  TERCEL_PART static void subtract(Row& row, const Row& from, const R* by) {
+    TERCEL_UNROLL
+    for (int w = 0; w < kWidth; ++w) {
+      auto& to = row.parts[w];
+      const auto& x = from.parts[w];
+      to[0] -= x[0] * by[0];
+      if constexpr (kParts<T> == 2) {
+        to[0] += x[1] * by[1];
+        to[1] -= x[0] * by[1];
+        to[1] -= x[1] * by[0];
       }
     }
   }
+  template <int kRows>
+  TERCEL_PART void solvePanel(const Triangle<T>& l, int64_t first, bool is_unit) {
+    Row rows[kRows];
+    TERCEL_UNROLL
+    for (int r = 0; r < kRows; ++r) rows[r] = x[first + r];
+    for (int64_t k = 0; k < first; ++k) {
+      const Row known = x[k];
+      TERCEL_UNROLL
+      for (int r = 0; r < kRows; ++r) subtract(rows[r], known, l.below[k][first + r]);
+    }
+    TERCEL_UNROLL
+    for (int k = 0; k < kRows; ++k) {
+      if (!is_unit)
+        for (int w = 0; w < kWidth; ++w) l.diagonal[first + k].divide(rows[k].parts[w]);
+      TERCEL_UNROLL
+      for (int r = k + 1; r < kRows; ++r) subtract(rows[r], rows[k], l.below[first + k][first + r]);
+      x[first + k] = rows[k];
+    }
+  }
 };
+
+template <int kWidth, class T>
+int64_t solveSides(const Solution<T>& s, const Triangle<T>& triangle, int64_t column) {
+  using Part = Sides<T, kWidth>;
+  Part sides;
+  for (; s.columns - column > (kWidth - 1) * Part::kL; column += Part::kAll) {
+    sides.take(s, column, s.columns - column);
+    sides.solve(triangle, s.rows, s.unit);
+    sides.put(s, column, s.columns - column);
+  }
+  return column;
+}
 
 }  // namespace
 
@@ -109,14 +197,10 @@ namespace TERCEL_ISA {
 
 template <class T>
 void solveTriangle(const Solution<T>& s) {
+  constexpr int kWidth = kParts<T> == 1 && TERCEL_VECTOR_BYTES == 64 ? 2 : 1;
   const Triangle<T> triangle(s);
-  Sides<T> sides;
-  for (int64_t j = 0; j < s.columns; j += Sides<T>::kL) {
-    const int64_t count = s.columns - j < Sides<T>::kL ? s.columns - j : Sides<T>::kL;
-    sides.take(s, j, count);
-    sides.solve(triangle, s.rows, s.unit);
-    sides.put(s, j, count);
-  }
+  const int64_t column = solveSides<kWidth>(s, triangle, 0);
+  if constexpr (kWidth > 1) solveSides<1>(s, triangle, column);
 }
 
 }  // namespace TERCEL_ISA

@@ -1,11 +1,13 @@
 // LU with exchanges of rows.
+#include <numeric>
+
 #include "runtime/linalg/products.h"
 #include "runtime/linalg/side_by_side.h"
 
 namespace tercel::linalg {
 namespace {
 
-constexpr Index kFewColumns = 16;  // that are factorised one by one
+constexpr Index kFewColumns = dense::kPanelColumns;  // that are factorised one by one
 
 template <class T>
 Real<T> sizeOf(T x) {
@@ -14,11 +16,25 @@ Real<T> sizeOf(T x) {
 
 using Pivots = Eigen::Ref<VectorX<int32_t>>;  // from 0
 
+// Each row goes at once to where the exchanges take it in the end.
 template <class T>
 void exchangeRows(MatrixRef<T> a, const Pivots& pivots) {
+  kernels::KeptMemory<int32_t> memory;
+  kernels::KeptMemory<T> before;
+  int32_t *from = memory.take(2 * a.rows()), *to = from + a.rows();
+  T* moved = before.take(a.rows());
+  std::iota(from, to, 0);
+  for (Index i = 0; i < pivots.size(); ++i) std::swap(from[i], from[pivots[i]]);
+  Index count = 0;
+  for (Index i = 0; i < a.rows(); ++i) {
+    if (from[i] == i) continue;
+    from[count] = from[i];
+    to[count++] = static_cast<int32_t>(i);
+  }
   for (Index j = 0; j < a.cols(); ++j) {
     T* column = &a(0, j);
-    for (Index i = 0; i < pivots.size(); ++i) std::swap(column[i], column[pivots[i]]);
+    for (Index i = 0; i < count; ++i) moved[i] = column[from[i]];
+    for (Index i = 0; i < count; ++i) column[to[i]] = moved[i];
   }
 }
 
@@ -59,11 +75,25 @@ int32_t factorColumns(MatrixRef<T> a, Pivots pivots) {
   return zero;
 }
 
+template <class T>
+int32_t factorFew(MatrixRef<T> a, Pivots pivots) {
+  if constexpr (!kIsComplex<T>) {
+    if (a.rows() >= a.cols()) {
+      int32_t zero = 0;
+      kernels::KeptMemory<T> scratch;
+      dense::factorPanel<T>({a.rows(), a.cols(), a.data(), a.outerStride(), pivots.data(), &zero,
+                             scratch.take(dense::panelElements(a.rows()))});
+      return zero;
+    }
+  }
+  return factorColumns<T>(a, pivots);
+}
+
 // By halves of the columns: Toledo, 1997.
 template <class T>
 int32_t factor(MatrixRef<T> a, Pivots pivots) {
   const Index m = a.rows(), n = a.cols();
-  if (n <= kFewColumns || m <= 1) return factorColumns<T>(a, pivots);
+  if (n <= kFewColumns || m <= 1) return factorFew<T>(a, pivots);
   const Index half = std::min((n / 2 + kFewColumns - 1) / kFewColumns * kFewColumns, m);
   const Index below = m - half;
   MatrixRef<T> left = a.leftCols(half), right = a.rightCols(n - half);

@@ -1,0 +1,146 @@
+// LU of a few columns with exchanges of rows, by Crout: of each column what those before leave, of
+// each pivot's row what those before leave of it.
+#pragma once
+#include "runtime/linalg/dense_steps.h"
+#include "runtime/linalg/dense_vectors.h"
+
+namespace tercel::linalg::dense {
+namespace {
+
+template <class R>
+class LuPanel {
+  static constexpr int kL = kLanes<R>;
+  static constexpr int64_t kRowVectors = kPanelColumns / kL;  // of a row of all columns
+  static_assert(kRowVectors * kL == kPanelColumns);
+
+ public:
+  explicit LuPanel(const Panel<R>& job)
+      : job_(job), lead_((job.m + kL - 1) / kL * kL), below_(static_cast<R*>(job.scratch)) {}
+
+  // The first pivot that is 0, from 1; 0: none.
+  int32_t factor() {
+    int32_t zero = 0;
+    for (int64_t j = 0; j < job_.n; ++j) {
+      const int64_t pivot = takeColumn(j);
+      job_.pivots[j] = static_cast<int32_t>(pivot);
+      exchange(j, pivot);
+      makeRow(j);
+      const R by = column(j)[j];
+      if (by != 0) {
+        divide(j, by);
+      } else if (zero == 0) {
+        zero = static_cast<int32_t>(j + 1);
+      }
+      column(j)[j] = 0;
+    }
+    putBack();
+    return zero;
+  }
+
+ private:
+  // What is left of column j from row j on, which is looked through for the largest number.
+  int64_t takeColumn(int64_t j) {
+    using Index = typename VectorOf<R>::Index;
+    Vector<R> best = R(-1) - Vector<R>{};
+    Index places = {}, here = {};
+    const auto first = static_cast<int32_t>(j), last = static_cast<int32_t>(job_.m);
+    for (int l = 0; l < kL; ++l) here[l] = static_cast<int>(j / kL * kL + l);
+    const R* from = job_.a + j * job_.column;
+    R* to = column(j);
+    for (int64_t i = j / kL * kL; i < lead_; i += kL, here += kL) {
+      Vector<R> x = i + kL <= job_.m ? kernels::loadVector(from + i) : lastOf(from, i);
+      for (int64_t k = 0; k < j; ++k) x -= kernels::loadVector(column(k) + i) * rows_[k][j];
+      if (i < j) x = here < first ? Vector<R>{} : x;
+      kernels::storeVector(to + i, x);
+      Vector<R> size = x < 0 ? -x : x;
+      if (i < j || i + kL > job_.m)
+        size = (here < first) | (here >= last) ? R(-1) - Vector<R>{} : size;
+      const Index is_larger = size > best;
+      best = is_larger ? size : best;
+      places = is_larger ? here : places;
+    }
+    return to[j] == to[j] ? placeOfLargest(best, places, j) : j;  // not a number: it stays
+  }
+
+  Vector<R> lastOf(const R* from, int64_t i) const {
+    Vector<R> x = {};
+    for (int64_t l = 0; i + l < job_.m; ++l) x[l] = from[i + l];
+    return x;
+  }
+
+  // The first one of equal ones.
+  static int64_t placeOfLargest(Vector<R> best, typename VectorOf<R>::Index places, int64_t none) {
+    R largest = R(-1);
+    int64_t place = none;
+    for (int l = 0; l < kL; ++l) {
+      if (best[l] < largest || best[l] < 0) continue;
+      if (best[l] > largest || places[l] < place) place = places[l];
+      largest = best[l];
+    }
+    return place;
+  }
+
+  // Of all columns: those before j and j itself in their copies.
+  void exchange(int64_t j, int64_t pivot) {
+    if (pivot == j) return;
+    auto swap = [](R& x, R& y) {
+      const R before = x;
+      x = y;
+      y = before;
+    };
+    for (int64_t k = 0; k <= j; ++k) swap(column(k)[j], column(k)[pivot]);
+    for (int64_t k = j + 1; k < job_.n; ++k) swap(at(j, k), at(pivot, k));
+  }
+
+  // The pivot's row behind it.
+  void makeRow(int64_t j) {
+    R* row = rows_[j];
+    for (int64_t c = 0; c < kPanelColumns; ++c) row[c] = c > j && c < job_.n ? at(j, c) : R(0);
+    Vector<R> x[kRowVectors];
+    for (int64_t v = 0; v < kRowVectors; ++v) x[v] = kernels::loadVector(row + v * kL);
+    for (int64_t k = 0; k < j; ++k)
+      for (int64_t v = 0; v < kRowVectors; ++v)
+        x[v] -= kernels::loadVector(rows_[k] + v * kL) * column(k)[j];
+    for (int64_t v = 0; v < kRowVectors; ++v) kernels::storeVector(row + v * kL, x[v]);
+    row[j] = column(j)[j];
+  }
+
+  void divide(int64_t j, R by) {
+    constexpr R kSmallest = sizeof(R) == 4 ? R(0x1p-126) : R(0x1p-1022);
+    R* to = column(j);
+    const bool multiplies = (by < 0 ? -by : by) >= kSmallest;
+    const R inverse = multiplies ? 1 / by : 0;
+    for (int64_t i = j / kL * kL; i < lead_; i += kL) {
+      const Vector<R> x = kernels::loadVector(to + i);
+      kernels::storeVector(to + i, multiplies ? x * inverse : x / by);
+    }
+  }
+
+  void putBack() {
+    for (int64_t j = 0; j < job_.n; ++j) {
+      const int64_t known = j + 1 < job_.m ? j + 1 : job_.m;
+      for (int64_t i = known; i < job_.m; ++i) at(i, j) = column(j)[i];
+      for (int64_t i = 0; i < known; ++i) at(i, j) = rows_[i][j];
+    }
+  }
+
+  R* column(int64_t j) { return below_ + j * lead_; }
+  R& at(int64_t i, int64_t j) const { return job_.a[i + j * job_.column]; }
+
+  const Panel<R>& job_;
+  const int64_t lead_;
+  R* below_;  // the columns of l, 0 from the diagonal up
+  alignas(64) R rows_[kPanelColumns][kPanelColumns] = {};  // of u
+};
+
+}  // namespace
+
+namespace TERCEL_ISA {
+
+template <class R>
+void factorPanel(const Panel<R>& job) {
+  *job.zero = LuPanel<R>(job).factor();
+}
+
+}  // namespace TERCEL_ISA
+}  // namespace tercel::linalg::dense
