@@ -157,6 +157,42 @@ class Dense : public testing::Test {
       }
     expectNear(got, sides, double(n) * 8);
   }
+
+  // Of numbers that may be alike, in rows of which the last column may be 0 in all.
+  void panel(void (*factor)(const dense::Panel<T>&), int64_t m, int64_t n, int form) {
+    SCOPED_TRACE(testing::Message() << m << " x " << n << " as " << form);
+    const int64_t lead = m + 3;
+    std::vector<T> a = numbers(lead * n);
+    if (form & 1)
+      for (T& x : a) x = std::round(x);
+    if (form & 2) std::fill(a.end() - lead, a.end(), T(0));
+    std::vector<T> left = a;
+    std::vector<T> scratch(static_cast<size_t>(dense::panelElements(m)) + 16);
+    void* aligned = scratch.data();
+    size_t space = scratch.size() * sizeof(T);
+    std::align(64, space - 64, aligned, space);
+    std::vector<int32_t> pivots(static_cast<size_t>(n), -1);
+    int32_t zero = -1;
+    factor({m, n, a.data(), lead, pivots.data(), &zero, aligned});
+    bool has_zero = false;
+    for (int64_t j = 0; j < n; ++j) has_zero |= a[size_t(j + j * lead)] == 0;
+    EXPECT_EQ(zero > 0, has_zero);
+    auto at = [&](std::vector<T>& of, int64_t i, int64_t j) -> T& { return of[size_t(i + j * lead)]; };
+    for (int64_t j = 0; j < n; ++j) {
+      const int64_t pivot = pivots[size_t(j)];
+      ASSERT_GE(pivot, j);
+      ASSERT_LT(pivot, m);
+      for (int64_t k = 0; k < n; ++k) std::swap(at(left, j, k), at(left, pivot, k));
+      for (int64_t i = j + 1; i < m; ++i) ASSERT_LE(std::abs(at(a, i, j)), 1 + 1e-6);
+    }
+    std::vector<T> product = left;
+    for (int64_t i = 0; i < m; ++i)
+      for (int64_t j = 0; j < n; ++j) {
+        T& sum = at(product, i, j) = i <= j ? at(a, i, j) : T(0);
+        for (int64_t k = 0; k < std::min(i, j + 1); ++k) sum += at(a, i, k) * at(a, k, j);
+      }
+    expectNear(product, left, double(n) * 4);
+  }
 };
 using Types = testing::Types<float, double, std::complex<float>, std::complex<double>>;
 TYPED_TEST_SUITE(Dense, Types);
@@ -205,9 +241,20 @@ TYPED_TEST(Dense, Reflections) {
   }
 }
 
+TYPED_TEST(Dense, ColumnsOfLu) {
+  if constexpr (!kIsComplex<TypeParam>) {
+    for (int64_t m : {1, 2, 7, 16, 17, 31, 32, 100})
+      for (int64_t n : {1, 2, 5, 15, 16})
+        for (int form = 0; form < 4 && n <= m; ++form) {
+#define TEST_PANEL(isa) this->panel(dense::isa::factorPanel<TypeParam>, m, n, form)
+          FOR_EACH_ISA(TEST_PANEL)
+        }
+  }
+}
+
 TYPED_TEST(Dense, TriangularSystems) {
-  for (int64_t n : {1, 2, 9, 32})
-    for (int64_t columns : {1, 5, 35})
+  for (int64_t n : {1, 2, 9, 21, 32})
+    for (int64_t columns : {1, 5, 16, 35})
       for (int form = 0; form < 16; ++form) {
 #define TEST_SOLUTION(isa) this->solution(dense::isa::solveTriangle<TypeParam>, n, columns, form)
         FOR_EACH_ISA(TEST_SOLUTION)
