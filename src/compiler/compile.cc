@@ -15,6 +15,7 @@
 #include "compiler/plan/signature.h"
 #include "compiler/plan/slice_loops.h"
 #include "compiler/plan/tile_loops.h"
+#include "compiler/plan/work.h"
 #include "compiler/stablehlo/reader.h"
 #include "core/log.h"
 
@@ -44,6 +45,7 @@ Result<program::Program> compileChecked(ir::Module module, const CompileOptions&
   }
   if (options.verify) TERCEL_TRY(ir::verify(module));
   TERCEL_ASSIGN(plan::Plan plan, plan::makePlan(module, options.can_call));
+  plan::estimateWork(module, plan.program);
   if (options.dump) options.dump("plan", plan::print(module, plan));
   TERCEL_TRY(generateKernels(module, plan, options));
   return std::move(plan.program);

@@ -137,7 +137,15 @@ def test_export_and_serialization():
 def test_costs_and_memory_of_a_program():
     compiled = jax.jit(lambda a, b: a @ b).lower(jnp.ones((8, 16)), jnp.ones((16, 4))).compile()
     assert compiled.memory_analysis().argument_size_in_bytes == (8 * 16 + 16 * 4) * 4
-    compiled.cost_analysis()
+    assert compiled.cost_analysis()["flops"] == 2 * 8 * 16 * 4
+    assert compiled.cost_analysis()["bytes accessed"] == (8 * 16 + 16 * 4 + 8 * 4) * 4
+
+    def loop(x):
+        step = lambda c, _: (jnp.where(c.sum() > 0, jnp.tanh(c * 2 + 1), c), None)
+        return jax.lax.scan(step, x, None, length=10)[0]
+
+    cost = jax.jit(loop).lower(jnp.ones(100)).compile().cost_analysis()
+    assert cost["flops"] == 10 * (99 + 2 * 100)
 
 
 def test_a_token_has_no_value():

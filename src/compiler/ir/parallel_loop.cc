@@ -141,6 +141,11 @@ bool isParallel(const Module& m, const Op& loop) {
   return true;
 }
 
+std::optional<int64_t> countedTurns(const Module& m, const Op& loop) {
+  const auto loop_counted = counted(m, loop);
+  return loop_counted ? std::optional(loop_counted->turns) : std::nullopt;
+}
+
 std::optional<ParallelLoop> parallelLoop(const Module& m, const Op& op) {
   if (op.kind != OpKind::while_) return {};
   const auto loop = counted(m, op);

@@ -25,6 +25,9 @@ struct ParallelLoop {
   int64_t turns = 0;
 };
 
+// How many turns a while_ takes that counts between known numbers.
+std::optional<int64_t> countedTurns(const Module& module, const Op& loop);
+
 std::optional<ParallelLoop> parallelLoop(const Module& module, const Op& op);
 
 // A while_ with the attribute parallel_turns counts them from 0 in operand 0. Each turn writes a
