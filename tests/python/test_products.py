@@ -336,3 +336,26 @@ def test_complex_products_in_loops_and_of_results(agree, rng):
     donated = [jax.jit(lambda a, v: a @ (a @ v) + v, donate_argnums=1)(*jax.device_put((a, v), d))
                for d in (jax.devices("tercel")[0], jax.devices("cpu")[0])]
     np.testing.assert_allclose(*donated, rtol=1e-4, atol=1e-4)
+
+
+KINDS = ["bool", "int8", "int32", "uint8", "bfloat16", "float16", "float32", "float64", "complex64"]
+
+
+def product_as(wanted):
+    return lambda a, b: jax.lax.dot_general(a, b, (((1,), (0,)), ((), ())),
+                                            preferred_element_type=jnp.dtype(wanted))
+
+
+def jax_allows(given, wanted):
+    sides = (jax.ShapeDtypeStruct(size, given) for size in ((3, 7), (7, 4)))
+    try:
+        return jax.eval_shape(product_as(wanted), *sides) is not None
+    except TypeError:
+        return False
+
+
+@pytest.mark.parametrize("given", KINDS)
+def test_products_are_added_up_in_the_type_that_holds_them(agree, rng, x64, given):
+    a, b = ((rng.integers(0, 9, size) / 4).astype(jnp.dtype(given)) for size in ((3, 7), (7, 4)))
+    for wanted in (k for k in KINDS if jax_allows(given, k)):
+        agree(product_as(wanted), a, b)

@@ -83,6 +83,8 @@ Status ModuleBuilder::buildPlain(const WireOp& op, const OpRow& row, const OpAtt
   for (size_t i = 0; i < row.attrs.size(); ++i)
     TERCEL_TRY(attrs_.convert(row.attrs[i], attrs.index[i], built));
   TERCEL_TRY(finishAttrs(id));
+  if (row.kind == ir::OpKind::dot_general_ || row.kind == ir::OpKind::convolution_)
+    convertProduct(id, block);
   return buildRegions(op, id);
 }
 
@@ -160,6 +162,32 @@ void ModuleBuilder::widenNarrower(ir::Values& operands, Block& block) {
     module_.region(block.region).ops.push_back(id);
     operand = module_.op(id).result();
   }
+}
+
+// The type that a product's terms are added up in where its result's has not all of their digits, or
+// is complex and they are not. Its result is converted then.
+std::optional<DType> ModuleBuilder::otherSumType(DType operand, DType result) {
+  if (isComplex(operand) != isComplex(result))
+    return isComplex(operand) || (isFloat(operand) && !isSmall(operand)) ? operand
+                                                                          : realPart(result);
+  if (!isFloat(operand) || isSmall(operand) || operand == result) return {};
+  const bool is_narrower = isFloat(result) && byteSize(result) <= byteSize(operand);
+  return isInteger(result) || isPred(result) || is_narrower ? std::optional(operand) : std::nullopt;
+}
+
+void ModuleBuilder::convertProduct(ir::OpId id, Block& block) {
+  const ir::Value sums = module_.op(id).result();
+  const ir::Type type = module_.type(sums);
+  if (module_.op(id).operands.size() != 2 || type.is_token) return;
+  const ir::Type& operand = module_.type(module_.op(id).operand(0));
+  if (operand.is_token) return;
+  const auto other = otherSumType(operand.shape.dtype, type.shape.dtype);
+  if (!other) return;
+  module_.setType(sums, {Shape{*other, type.shape.dims}, false});
+  const ir::OpId convert = module_.addOp(ir::OpKind::convert_, {sums}, {&type, 1});
+  module_.op(convert).loc = module_.op(id).loc;
+  module_.region(block.region).ops.push_back(convert);
+  values_.back() = module_.op(convert).result();
 }
 
 ir::Values ModuleBuilder::operandsOf(const WireOp& op) const {

@@ -142,6 +142,8 @@ class ModuleBuilder {
   // The error with the op's name and location, unless an op inside it has already given its own.
   Status located(const WireOp& op, Status error);
   void widenNarrower(ir::Values& operands, Block& block);
+  static std::optional<DType> otherSumType(DType operand, DType result);
+  void convertProduct(ir::OpId id, Block& block);
   Status refuse(const WireOp& op) const;
   std::string spelling(const WireOp& op) const;
 
