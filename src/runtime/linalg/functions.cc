@@ -57,7 +57,7 @@ bool isPreferred(std::string_view target, const program::CallSignature& signatur
   const Row* row = rowOf(target);
   if (!row) return false;
   const bool is_left = std::ranges::find(kLeftToLapack, row->function) != std::end(kLeftToLapack);
-  return !is_left || (row->largest_side && isBatchOfSmall(signature, row->largest_side()));
+  return !is_left || (row->largest_side && isBatchForRotations(signature, row->largest_side()));
 }
 
 }  // namespace tercel::linalg

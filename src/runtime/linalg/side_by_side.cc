@@ -38,6 +38,16 @@ bool isBatchOfSmall(const program::CallSignature& signature, int64_t largest_sid
          });
 }
 
+bool isBatchForRotations(const program::CallSignature& signature, int64_t largest_side) {
+  if (!isBatchOfSmall(signature, largest_side)) return false;
+  if (isBatchOfSmall(signature, largest_side / 2)) return true;
+  const auto bytes = static_cast<int64_t>(byteSize(realPart(signature.operands[0].shape.dtype)));
+  const int64_t lanes = kernels::vectorBytes(kernels::isaOfThisMachine()) / bytes;
+  const int64_t batch = batchOf(signature), all = (batch + lanes - 1) / lanes * lanes;
+  const int64_t quarters = bytes == 4 ? 2 : 3;  // of all lanes, at least
+  return 4 * batch >= quarters * all;
+}
+
 bool isBatchForLanes(const program::CallSignature& signature) {
   if (isBatchOfSmall(signature)) return true;
   const int64_t batch = batchOf(signature);

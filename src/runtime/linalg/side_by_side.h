@@ -17,6 +17,8 @@ inline int64_t largestTurnedSide() {
 bool suitsLanes(Index batch, Index numbers);
 // Whether the call's matrices are as many and as small as lanes are for.
 bool isBatchOfSmall(const program::CallSignature& signature, int64_t largest_side = largestSide());
+// And for rotations, which are no faster on larger matrices where many lanes are empty.
+bool isBatchForRotations(const program::CallSignature& signature, int64_t largest_side);
 // The same for factorisations and triangles, which may be larger where they fill all lanes some
 // times.
 bool isBatchForLanes(const program::CallSignature& signature);
