@@ -30,6 +30,8 @@ PassResult layout(ir::Module& module);
 PassResult unstack(ir::Module& module);
 // Out of loops what is the same on every turn.
 PassResult hoistInvariants(ir::Module& module);
+// Comparisons of integers in the narrowest type that holds both sides.
+PassResult narrowComparisons(ir::Module& module);
 // Constants from around a region into it.
 PassResult sinkConstants(ir::Module& module);
 // a * b + c as one op where nothing else needs the product.

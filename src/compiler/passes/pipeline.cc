@@ -36,6 +36,7 @@ constexpr Pass kPipeline[] = {
     {"canonicalise", canonicalise, 2},  // what algebra and layout left behind
     {"fold", fold, 2},
     {"licm", hoistInvariants, 2},
+    {"narrow", narrowComparisons, 2},  // what it makes twice cse joins
     {"cse", cse, 2},
     {"sink", sinkConstants, 2},  // after the last cse, which would undo it
     {"multiply_add", fuseMultiplyAdd, 2},  // a barrier is a way to ask for the product's rounding
