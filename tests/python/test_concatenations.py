@@ -200,3 +200,28 @@ def test_padded_by_more_than_a_vector(agree, dtype):
     for shift, high in ((1, 5), (2, 3), (-3, 40)):
         agree(lambda x: jnp.pad(jnp.roll(x, shift) + 1, (0, high)), x)
         agree(lambda x: jnp.pad(jnp.roll(x, shift)[:13] + 1, (high, 1)), x)
+
+
+def stacked(xp, parts):
+    return xp.stack(parts, 1)
+
+
+def padded(xp, parts):
+    return xp.pad(xp.stack(parts, 1)[:, 1:], ((0, 0), (0, 1)))
+
+
+def turned(xp, parts):
+    return xp.roll(xp.stack(parts, 1), 1, 1)
+
+
+@pytest.mark.parametrize("made", [stacked, padded, turned])
+@pytest.mark.parametrize("dtype", ["float32", "float64", "float16", "int8", "complex64"])
+def test_what_is_joined_is_spread_over_short_rows(tercel, rng, x64, made, dtype):
+    for columns in (2, 3, 4, 5, 6, 8, 12, 16):
+        for length in (1, 2, 3, 4, 5, 8, 16):
+            parts = [rng.integers(1, 9, 3).astype(dtype) for _ in range(columns)]
+            row = rng.integers(1, 9, (3, length)).astype(dtype)
+            program = jax.jit(lambda row, *parts: made(jnp, parts)[:, :, None] * row[:, None, :])
+            with jax.default_device(tercel):
+                got = program(row, *parts)
+            np.testing.assert_array_equal(got, made(np, parts)[:, :, None] * row[:, None, :])

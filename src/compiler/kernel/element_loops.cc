@@ -206,7 +206,7 @@ void ElementLoops::emitFromTo(const std::vector<Index>& groups, V lo, V hi, int6
 void ElementLoops::emitVectors(const std::vector<Index>& groups, V lo, V hi, int64_t extent) {
   const int64_t starts = std::max<int64_t>(extent - short_.rows + 1, 2);
   b_.forLoop(lo, hi, step_, [&](V i) {
-    const RowValues values = rowValues(groups, i, starts, {});
+    const RowValues values = rowValues(groups, i, extent, {});
     for (int64_t v = 0; v < short_.vectors; ++v)
       emitBody(vectorAt(groups, i, starts, lanes_ > 1, v), {}, values, v);
   });
