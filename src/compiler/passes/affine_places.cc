@@ -126,6 +126,7 @@ std::optional<Affine> AffinePlaces::inside(const Op& op, std::span<const Affine>
 }
 
 std::optional<Affine> AffinePlaces::arithmetic(const Op& op, std::span<const Affine> at) {
+  if (!isElementwise(op.kind) || !op.regions.empty()) return {};
   auto operand = [&](size_t i) {
     const bool scalar = rw_.shape(op.operand(i)).rank() == 0;
     return this->at(op.operand(i), scalar ? std::span<const Affine>() : at);
