@@ -560,3 +560,24 @@ def test_donated_state_that_changes_places(agree, rng, make, donated):
         return lax.fori_loop(0, turns, lambda i, s: (make(i, *s), s[0]), (~x, y + 1))
 
     agree(run, x, y, 7, donate_argnums=donated)
+
+
+def test_a_result_that_could_not_be_made_at_home_is_not_written_over(agree):
+    def first(i, s):
+        a, b, c, d = s
+        top = lax.dynamic_slice(c, (jnp.max(c) % 50,), (1,))
+        c = jnp.where(top > a[i], c.at[7].set(a[1]), c)
+        return b.at[i].set(3), c, d, a.at[2 * i].multiply(3)
+
+    def second(i, s):
+        e, f = s
+        other = f.at[jnp.max(f) % 40].set(e[i])
+        return e.at[i].add(f[3]), jnp.where(e[1] > f[2], other, f + 1)
+
+    def turn(k, s):  # what the first loop gives goes on as another part of the state
+        a, b, c, d = lax.fori_loop(0, 2, first, s)
+        e, f = lax.fori_loop(0, k % 3 + 1, second, (a, d))
+        return b, f, c, e
+
+    agree(lambda *s: [x[::-1] for x in lax.fori_loop(0, 3, turn, s)],
+          *(np.arange(n, n + 5000, dtype=np.int32) % 91 for n in range(4)))

@@ -94,6 +94,7 @@ class Planner {
   // Where `maker` makes a value: the place wanted for it, else a new one.
   StorageId place(Scope& scope, ir::Value v, const kernel::Cluster& maker,
                   ir::Value copied = {});
+  bool isToBeMoved(const Scope& scope, uint32_t value, StorageId there) const;
   bool mayWrite(const Scope& scope, StorageId target, const kernel::Cluster& cluster,
                 ir::Value output, ir::Value copied = {});
   bool pieceIsFree(const Scope& scope, StorageId piece) const;

@@ -91,6 +91,7 @@ Status Planner::joinRows(Scope& scope, const Op& op, int64_t rows, StorageId to)
 bool Planner::pieceIsFree(const Scope& scope, StorageId piece) const {
   for (StorageId id = piece; id != kNoStorage; id = storages_[id].part_of) {
     for (uint32_t value : heldIn(id)) {
+      if (isToBeMoved(scope, value, id)) return false;
       auto last = scope.last_use.find(value);
       if (last != scope.last_use.end() && last->second >= scope.unit) return false;
     }

@@ -131,6 +131,13 @@ Step& Planner::addStep(Scope& scope, StepKind kind) {
   return step;
 }
 
+// Whether a value that lies there is a result of the region and could not be made where it is wanted.
+bool Planner::isToBeMoved(const Scope& scope, uint32_t value, StorageId there) const {
+  const auto wanted = scope.wanted.find(value);
+  return wanted != scope.wanted.end() && wanted->second != there &&
+         !scope.last_use.contains(value);
+}
+
 // Whether the cluster may write `target` though what it holds may be read by it or later, but for
 // what is copied there before.
 bool Planner::mayWrite(const Scope& scope, StorageId target, const kernel::Cluster& cluster,
@@ -138,6 +145,7 @@ bool Planner::mayWrite(const Scope& scope, StorageId target, const kernel::Clust
   if (storages_[target].part_of != kNoStorage) return pieceIsFree(scope, target);
   std::vector<bool> identity = identityReads(m_, cluster, output);
   for (uint32_t value : heldIn(target)) {
+    if (isToBeMoved(scope, value, target)) return false;
     auto last = scope.last_use.find(value);
     if (last == scope.last_use.end()) continue;
     if (last->second > scope.unit) return false;
