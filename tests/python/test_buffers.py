@@ -134,6 +134,7 @@ def test_export_and_serialization():
     np.testing.assert_allclose(again.call(x), np.tanh(x) @ x.T, rtol=1e-5)
 
 
+@pytest.mark.native  # the evaluator has no steps that cost
 def test_costs_and_memory_of_a_program():
     compiled = jax.jit(lambda a, b: a @ b).lower(jnp.ones((8, 16)), jnp.ones((16, 4))).compile()
     assert compiled.memory_analysis().argument_size_in_bytes == (8 * 16 + 16 * 4) * 4

@@ -73,7 +73,10 @@ template <class T, int kWidth>
 struct Sides {
   using R = Real<T>;
   static constexpr int kL = kLanes<R>, kAll = kWidth * kL;
-  static constexpr int kPanel = kParts<T> == 1 ? 8 : 4;  // rows that are solved in registers
+  // Rows that are solved in registers.
+  static constexpr int kPanel = kParts<T> == 1 && TERCEL_VECTOR_BYTES == 64 ? 8 : 4;
+  // Whether columns beside each other in memory are turned into lanes as whole squares.
+  static constexpr bool kTurns = kParts<T> == 1 && TERCEL_VECTOR_BYTES > 16;
   struct Row {
     Vector<R> parts[kWidth][kParts<T>];
   };
@@ -95,7 +98,7 @@ struct Sides {
   // Of column `column` on those of vector w, of which there are `count`.
   void take(const Solution<T>& s, int64_t column, int64_t count, int w) {
     int64_t i = 0;
-    if constexpr (kParts<T> == 1)
+    if constexpr (kTurns)
       if (s.x.row == 1 && s.x.column != 1)
         for (; i + kL <= s.rows; i += kL) {
           Vector<R> square[kL] = {};
@@ -119,7 +122,7 @@ struct Sides {
   }
   void put(const Solution<T>& s, int64_t column, int64_t count, int w) const {
     int64_t i = 0;
-    if constexpr (kParts<T> == 1)
+    if constexpr (kTurns)
       if (s.x.row == 1 && s.x.column != 1)
         for (; i + kL <= s.rows; i += kL) {
           Vector<R> square[kL];

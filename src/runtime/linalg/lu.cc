@@ -1,6 +1,4 @@
 // LU with exchanges of rows.
-#include <numeric>
-
 #include "runtime/linalg/products.h"
 #include "runtime/linalg/side_by_side.h"
 
@@ -19,22 +17,24 @@ using Pivots = Eigen::Ref<VectorX<int32_t>>;  // from 0
 // Each row goes at once to where the exchanges take it in the end.
 template <class T>
 void exchangeRows(MatrixRef<T> a, const Pivots& pivots) {
-  kernels::KeptMemory<int32_t> memory;
-  kernels::KeptMemory<T> before;
-  int32_t *from = memory.take(2 * a.rows()), *to = from + a.rows();
-  T* moved = before.take(a.rows());
-  std::iota(from, to, 0);
-  for (Index i = 0; i < pivots.size(); ++i) std::swap(from[i], from[pivots[i]]);
+  struct Move {
+    T number;
+    int32_t from, to;
+  };
+  kernels::KeptMemory<Move> memory;
+  Move* moves = memory.take(a.rows());
+  for (Index i = 0; i < a.rows(); ++i) moves[i].from = static_cast<int32_t>(i);
+  for (Index i = 0; i < pivots.size(); ++i) std::swap(moves[i].from, moves[pivots[i]].from);
   Index count = 0;
   for (Index i = 0; i < a.rows(); ++i) {
-    if (from[i] == i) continue;
-    from[count] = from[i];
-    to[count++] = static_cast<int32_t>(i);
+    if (moves[i].from == i) continue;
+    moves[count].from = moves[i].from;
+    moves[count++].to = static_cast<int32_t>(i);
   }
   for (Index j = 0; j < a.cols(); ++j) {
     T* column = &a(0, j);
-    for (Index i = 0; i < count; ++i) moved[i] = column[from[i]];
-    for (Index i = 0; i < count; ++i) column[to[i]] = moved[i];
+    for (Index i = 0; i < count; ++i) moves[i].number = column[moves[i].from];
+    for (Index i = 0; i < count; ++i) column[moves[i].to] = moves[i].number;
   }
 }
 
@@ -77,23 +77,22 @@ int32_t factorColumns(MatrixRef<T> a, Pivots pivots) {
 
 template <class T>
 int32_t factorFew(MatrixRef<T> a, Pivots pivots) {
-  if constexpr (!kIsComplex<T>) {
-    if (a.rows() >= a.cols()) {
-      int32_t zero = 0;
-      kernels::KeptMemory<T> scratch;
-      dense::factorPanel<T>({a.rows(), a.cols(), a.data(), a.outerStride(), pivots.data(), &zero,
-                             scratch.take(dense::panelElements(a.rows()))});
-      return zero;
-    }
+  if constexpr (kIsComplex<T>) {
+    return factorColumns<T>(a, pivots);
+  } else {
+    int32_t zero = 0;
+    kernels::KeptMemory<T> scratch;
+    dense::factorPanel<T>({a.rows(), a.cols(), a.data(), a.outerStride(), pivots.data(), &zero,
+                           scratch.take(dense::panelElements(a.rows()))});
+    return zero;
   }
-  return factorColumns<T>(a, pivots);
 }
 
 // By halves of the columns: Toledo, 1997.
 template <class T>
 int32_t factor(MatrixRef<T> a, Pivots pivots) {
   const Index m = a.rows(), n = a.cols();
-  if (n <= kFewColumns || m <= 1) return factorFew<T>(a, pivots);
+  if (n <= kFewColumns && (n <= m || kIsComplex<T>)) return factorFew<T>(a, pivots);
   const Index half = std::min((n / 2 + kFewColumns - 1) / kFewColumns * kFewColumns, m);
   const Index below = m - half;
   MatrixRef<T> left = a.leftCols(half), right = a.rightCols(n - half);
