@@ -162,9 +162,9 @@ Elem Emitter::compute(ir::Value v, const Indices& indices) {
       const auto& steps = op->ints(AttrKey::steps);
       for (int64_t start : op->ints(AttrKey::start_indices)) {
         Index place(start);
-        for (const Index& i : indices)
-          place = space_.add(place, space_.scale(i, steps[mapped.size() * indices.size() +
-                                                          static_cast<size_t>(&i - indices.data())]));
+        const size_t row = mapped.size() * indices.size();
+        for (size_t i = 0; i < indices.size(); ++i)
+          place = space_.add(place, space_.scale(indices[i], steps[row + i]));
         mapped.push_back(place);
       }
       return at(op->operand(0), mapped);

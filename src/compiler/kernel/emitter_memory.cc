@@ -89,16 +89,14 @@ Elem Emitter::loadAt(BufferId buffer, DType dtype, const Index& index, bool stra
     }
     return {extend(step < 0 ? shuffled(b_, value, reversed) : value), {}};
   }
-  if (!complex) {
-    V value = loadApart(buffer, index, mask);
-    return {extend(value.valid() ? value : loadAnywhere(buffer, index, mask)), {}};
-  }
-  const Index twice = space_.scale(index, 2);
-  if (V re = loadApart(buffer, twice, mask); re.valid())
-    return {re, loadApart(buffer, space_.add(twice, Index(1)), mask)};
-  const Places re = space_.emitPlaces(twice, lanes_);
+  const Index place = complex ? space_.scale(index, 2) : index;
+  if (V re = loadApart(buffer, place, mask); re.valid())
+    return complex ? Elem{re, loadApart(buffer, space_.add(place, Index(1)), mask)}
+                   : Elem{extend(re), {}};
   if (!mask.valid()) mask = b_.constant({Scalar::i1, static_cast<uint16_t>(lanes_)}, 1);
-  return {b_.gather(buffer, re, mask), b_.gather(buffer, re.next(), mask)};
+  const Places at = space_.emitPlaces(place, lanes_);
+  const V re = b_.gather(buffer, at, mask);
+  return complex ? Elem{re, b_.gather(buffer, at.next(), mask)} : Elem{extend(re), {}};
 }
 
 // Lanes whose places are known beside each other, by loads and shuffles; an invalid value where
@@ -112,11 +110,6 @@ V Emitter::loadApart(BufferId buffer, const Index& index, V mask) {
                         : loadStrided(buffer, index, apart);
   }
   return loadNear(buffer, index, mask);
-}
-
-V Emitter::loadAnywhere(BufferId buffer, const Index& index, V mask) {
-  if (!mask.valid()) mask = b_.constant({Scalar::i1, static_cast<uint16_t>(lanes_)}, 1);
-  return b_.gather(buffer, space_.emitPlaces(index, lanes_), mask);
 }
 
 // Over how many vectors shuffles bridge. A masked load costs as much as two.

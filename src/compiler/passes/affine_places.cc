@@ -125,12 +125,15 @@ std::optional<Affine> AffinePlaces::inside(const Op& op, std::span<const Affine>
   return this->at(op.operand(0), from);
 }
 
+// Of an elementwise op, which may be a single element for all of its result.
+std::optional<Affine> AffinePlaces::operandAt(const Op& op, size_t i, std::span<const Affine> at) {
+  const bool scalar = rw_.shape(op.operand(i)).rank() == 0;
+  return this->at(op.operand(i), scalar ? std::span<const Affine>() : at);
+}
+
 std::optional<Affine> AffinePlaces::arithmetic(const Op& op, std::span<const Affine> at) {
   if (!isElementwise(op.kind) || !op.regions.empty()) return {};
-  auto operand = [&](size_t i) {
-    const bool scalar = rw_.shape(op.operand(i)).rank() == 0;
-    return this->at(op.operand(i), scalar ? std::span<const Affine>() : at);
-  };
+  auto operand = [&](size_t i) { return operandAt(op, i, at); };
   if (op.kind == OpKind::select_) {
     const Op* compare = rw_.def(op.operand(0), OpKind::compare_);
     const std::optional<bool> chosen = compare ? compared(*compare, at) : std::nullopt;
@@ -173,8 +176,7 @@ std::optional<Affine> AffinePlaces::arithmetic(const Op& op, std::span<const Aff
     case OpKind::maximum_: return smaller(*a, *b, true);
     case OpKind::clamp_: {
       if (c = operand(2); !c) return {};
-      const auto low = smaller(*a, *b, true);
-      return low ? smaller(*low, *c, false) : std::nullopt;
+      return clamped(*a, *b, *c);
     }
     default: return {};
   }
@@ -188,18 +190,13 @@ std::optional<Affine> AffinePlaces::literalAt(const Literal& literal, const Affi
   int64_t count = 1;
   if (!isKnown(place.constant)) return {};
   Affine found = number(element(place.constant));
+  SmallVector<int64_t, 4> steps, counter(place.terms.size(), 0);
   for (const Affine::Term& t : place.terms) {
     if ((count *= t.digit.extent) > kMaxElements || !isKnown(place.constant + t.factor)) return {};
-    const int64_t step = element(place.constant + t.factor) - found.constant;
-    if (step != 0) found = sum(found, {{{t.digit, step}}, 0});
+    steps.push_back(element(place.constant + t.factor) - found.constant);
+    if (steps.back() != 0) found.terms.push_back({t.digit, steps.back()});
   }
   if (!isSmall(found)) return {};
-  auto stepOf = [&](const Digit& digit) {
-    const auto at = std::ranges::find(found.terms, digit, &Affine::Term::digit);
-    return at == found.terms.end() ? 0 : at->factor;
-  };
-  SmallVector<int64_t, 4> steps, counter(place.terms.size(), 0);
-  for (const Affine::Term& t : place.terms) steps.push_back(stepOf(t.digit));
   int64_t at = place.constant, expected = found.constant;
   for (int64_t i = 0; i < count; ++i) {
     if (!isKnown(at) || element(at) != expected) {
@@ -294,11 +291,7 @@ std::optional<bool> AffinePlaces::isBelow(const Affine& a, int64_t bound) {
 }
 
 std::optional<bool> AffinePlaces::compared(const Op& op, std::span<const Affine> at) {
-  auto operand = [&](size_t i) {
-    const bool scalar = rw_.shape(op.operand(i)).rank() == 0;
-    return this->at(op.operand(i), scalar ? std::span<const Affine>() : at);
-  };
-  const std::optional<Affine> a = operand(0), b = a ? operand(1) : std::nullopt;
+  const std::optional<Affine> a = operandAt(op, 0, at), b = a ? operandAt(op, 1, at) : std::nullopt;
   if (!b) return {};
   const Affine over = difference(*a, *b);
   const std::string& direction = op.symbol(AttrKey::comparison_direction);
@@ -320,9 +313,13 @@ std::optional<Affine> AffinePlaces::smaller(const Affine& a, const Affine& b, bo
   return {};
 }
 
-std::optional<Affine> AffinePlaces::clamped(Affine a, int64_t limit) {
-  std::optional<Affine> low = smaller(a, number(0), true);
-  return low ? smaller(*low, number(limit), false) : std::nullopt;
+std::optional<Affine> AffinePlaces::clamped(const Affine& low, const Affine& a, const Affine& high) {
+  const std::optional<Affine> above = smaller(a, low, true);
+  return above ? smaller(*above, high, false) : std::nullopt;
+}
+
+std::optional<Affine> AffinePlaces::clamped(const Affine& a, int64_t limit) {
+  return clamped(number(0), a, number(limit));
 }
 
 // Where a, which follows one coordinate, comes to `bound`.

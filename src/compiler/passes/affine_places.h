@@ -36,7 +36,6 @@ Affine sum(Affine a, const Affine& b);
 struct Box {
   ir::Ints low;
   Dims extents;
-  bool operator==(const Box&) const = default;
 };
 
 // Where one function ends and another begins: the box is to be cut there.
@@ -54,7 +53,7 @@ class AffinePlaces {
   // The element of v there; nothing where it is no such function, or might wrap around.
   std::optional<Affine> at(ir::Value v, std::span<const Affine> coordinates);
   // No less than 0, no more than `limit`.
-  std::optional<Affine> clamped(Affine a, int64_t limit);
+  std::optional<Affine> clamped(const Affine& a, int64_t limit);
   // Where cutting the box may help, after nothing was found.
   const std::optional<CutAt>& cut() const { return cut_; }
 
@@ -65,6 +64,8 @@ class AffinePlaces {
   };
 
   std::optional<Affine> inside(const ir::Op& op, std::span<const Affine> coordinates);
+  std::optional<Affine> operandAt(const ir::Op& op, size_t i, std::span<const Affine> coordinates);
+  std::optional<Affine> clamped(const Affine& low, const Affine& a, const Affine& high);
   std::optional<Affine> arithmetic(const ir::Op& op, std::span<const Affine> coordinates);
   std::optional<Affine> literalAt(const ir::Literal& literal, const Affine& place);
   std::optional<Affine> joinedAt(const ir::Op& op, std::span<const Affine> coordinates);

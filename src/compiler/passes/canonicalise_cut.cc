@@ -277,11 +277,10 @@ Value reverseRule(Rewriter& rw, const Op& op) {
     std::ranges::set_symmetric_difference(rest, inner->ints(AttrKey::dimensions),
                                           std::back_inserter(both));
     if (both.empty()) return inner->operand(0);
-    return rw.emit(OpKind::reverse_, {inner->operand(0)}, rw.shape(x),
-                   {{AttrKey::dimensions, both}});
+    return rw.reverse(inner->operand(0), both);
   }
   if (rest == dimensions) return {};
-  return rw.emit(OpKind::reverse_, {x}, rw.shape(x), {{AttrKey::dimensions, rest}});
+  return rw.reverse(x, rest);
 }
 
 // The start indices from operand `first` on: constants clamped, and 0 where there is no choice.

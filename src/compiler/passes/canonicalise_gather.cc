@@ -1,7 +1,6 @@
 // Gathers at places that follow from the coordinates, as x[jnp.arange(n)[::-1]] and
 // x[hop * i[:, None] + j] have them: slices, turned, repeated and joined, or one affine_slice.
 #include <algorithm>
-#include <numeric>
 
 #include "compiler/passes/affine_places.h"
 #include "compiler/passes/dimensions.h"
@@ -183,8 +182,7 @@ Value sliced(Rewriter& rw, Value x, const Steps& view, const Ints& along) {
     if (goes) order.push_back(along[d]);
   }
   Value part = rw.slice(x, start, limit, strides);
-  if (!turned.empty())
-    part = rw.emit(OpKind::reverse_, {part}, Shape(rw.shape(part)), {{AttrKey::dimensions, turned}});
+  if (!turned.empty()) part = rw.reverse(part, turned);
   part = rw.reshape(part, kept);
   Ints sorted = range(static_cast<int64_t>(order.size()));
   std::ranges::sort(sorted, {}, [&](int64_t i) { return order[static_cast<size_t>(i)]; });

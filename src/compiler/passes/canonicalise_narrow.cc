@@ -4,6 +4,7 @@
 
 #include "compiler/passes/constants.h"
 #include "compiler/passes/expand_reduce.h"
+#include "compiler/passes/lower_bits.h"
 #include "compiler/passes/monoid.h"
 #include "compiler/passes/rules.h"
 
@@ -11,23 +12,11 @@ namespace tercel::passes {
 using namespace ir;
 namespace {
 
-bool keepsLowerBits(OpKind kind) {
-  switch (kind) {
-    case OpKind::add_: case OpKind::and_: case OpKind::multiply_: case OpKind::negate_:
-    case OpKind::not_: case OpKind::or_: case OpKind::subtract_: case OpKind::xor_:
-      return true;
-    default:
-      return false;
-  }
-}
-
 // A constant, or what was widened from no more than `to` holds.
 bool isNarrow(const Rewriter& rw, Value v, DType to) {
   if (constantOf(rw, v)) return true;
-  const Op* from = rw.def(v, OpKind::convert_);
-  if (!from) return false;
-  const DType type = rw.shape(from->operand(0)).dtype;
-  return (isInteger(type) || isPred(type)) && byteSize(type) <= byteSize(to);
+  const Op* from = rw.def(v);
+  return from && widens(rw, *from, to);
 }
 
 }  // namespace

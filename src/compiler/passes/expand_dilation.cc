@@ -205,7 +205,7 @@ class Undilation {
 
   Value reverse(Value v, const Ints& dims) {
     if (dims.empty()) return v;
-    return rw_.emit(OpKind::reverse_, {v}, rw_.shape(v), {{AttrKey::dimensions, dims}});
+    return rw_.reverse(v, dims);
   }
   Rewriter& rw_;
   const Op op_;

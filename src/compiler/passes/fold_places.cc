@@ -119,10 +119,6 @@ Value repeated(Rewriter& rw, Value x, int64_t along, int64_t times) {
   return rw.reshape(rw.broadcast(x, apart, kept), dims);
 }
 
-Value reversed(Rewriter& rw, Value x, int64_t along) {
-  return rw.emit(OpKind::reverse_, {x}, Shape(rw.shape(x)), {{AttrKey::dimensions, Ints{along}}});
-}
-
 Value evenlyTaken(Rewriter& rw, Value x, int64_t along, const Places& places) {
   const int64_t times = repetitions(places);
   if (times == 0) return {};
@@ -131,7 +127,7 @@ Value evenlyTaken(Rewriter& rw, Value x, int64_t along, const Places& places) {
   if (stride == 0) return {};
   const auto [low, high] = std::minmax(each.front(), each.back());
   Value lines = sliced(rw, x, along, low, high + 1, std::abs(stride));
-  if (stride < 0) lines = reversed(rw, lines, along);
+  if (stride < 0) lines = rw.reverse(lines, {along});
   return times == 1 ? lines : repeated(rw, lines, along, times);
 }
 
@@ -186,7 +182,7 @@ Value evenlyAdded(Rewriter& rw, const Op& op, int64_t along, const Places& place
   if (!splatOf(rw, x) && kMostUntouched * std::ssize(each) < size) return {};
   Value lines = op.operand(2);
   if (times > 1) lines = addedUp(rw, lines, along, times, op.regions[0]);
-  if (stride < 0) lines = reversed(rw, lines, along);
+  if (stride < 0) lines = rw.reverse(lines, {along});
   const auto [low, high] = std::minmax(each.front(), each.back());
   const auto rank = static_cast<size_t>(rw.shape(x).rank()), at = static_cast<size_t>(along);
   Ints before(rank, 0), after(rank, 0), between(rank, 0);

@@ -6,6 +6,7 @@
 
 #include "compiler/passes/constants.h"
 #include "compiler/passes/element_range.h"
+#include "compiler/passes/lower_bits.h"
 #include "compiler/passes/passes.h"
 #include "compiler/passes/rewriter.h"
 
@@ -22,9 +23,8 @@ struct Kept {
   size_t first;
 };
 Kept keptBy(OpKind kind) {
+  if (keepsLowerBits(kind)) return {true, 0};
   switch (kind) {
-    case OpKind::add_: case OpKind::subtract_: case OpKind::multiply_: case OpKind::negate_:
-    case OpKind::and_: case OpKind::or_: case OpKind::xor_: case OpKind::not_:
     case OpKind::slice_: case OpKind::concatenate_: case OpKind::reverse_: case OpKind::transpose_:
     case OpKind::reshape_: case OpKind::broadcast_in_dim_: case OpKind::pad_:
       return {true, 0};
@@ -97,12 +97,6 @@ class Narrowing : public Rewriter {
     return {};
   }
 
-  bool isLeaf(const Op& op, DType to) const {
-    if (op.kind != OpKind::convert_) return false;
-    const DType from = shape(op.operand(0)).dtype;
-    return (isInteger(from) || isPred(from)) && byteSize(from) <= byteSize(to);
-  }
-
   // Whether all that v is computed from in this region, for nothing else, is narrow in the end.
   bool isNarrow(Value v, DType to, int& ops, int& leaves) {
     const Op* def = this->def(v);
@@ -110,7 +104,7 @@ class Narrowing : public Rewriter {
     if (def->kind == OpKind::constant_) return byteSize(shape(v).dtype) <= 4;
     const auto region = region_of_.find(v.index);
     if (region == region_of_.end() || region->second != regions_.back()) return false;
-    if (isLeaf(*def, to)) return ++leaves > 0;
+    if (widens(*this, *def, to)) return ++leaves > 0;
     const Kept kept = keptBy(def->kind);
     if (!kept.lower_bits || (ops > 1 && uses_[v.index] > 1)) return false;
     return std::ranges::all_of(std::span(def->operands).subspan(kept.first),
@@ -124,7 +118,7 @@ class Narrowing : public Rewriter {
     Value result;
     if (const Literal* number = splatOf(*this, v)) {
       result = splat({to, shape(v).dims}, wrapped(number->number(0), to));
-    } else if (def.kind == OpKind::constant_ || isLeaf(def, to)) {
+    } else if (def.kind == OpKind::constant_ || widens(*this, def, to)) {
       result = convert(def.kind == OpKind::constant_ ? v : def.operand(0), to);
     } else {
       Values operands = def.operands;

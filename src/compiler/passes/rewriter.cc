@@ -191,6 +191,11 @@ Value Rewriter::dynamicUpdateSlice(Value v, Value update, std::span<const Value>
   return emit(OpKind::dynamic_update_slice_, operands, shape(v));
 }
 
+Value Rewriter::reverse(Value v, Ints dimensions) {
+  return emit(OpKind::reverse_, {v}, Shape(shape(v)),
+              {{AttrKey::dimensions, std::move(dimensions)}});
+}
+
 Value Rewriter::slice(Value v, Ints start, Ints limit, Ints strides) {
   Shape result{shape(v).dtype, {}};
   for (size_t d = 0; d < start.size(); ++d)

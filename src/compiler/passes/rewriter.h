@@ -47,6 +47,7 @@ class Rewriter {
   ir::Value broadcast(ir::Value v, Dims to, ir::Ints broadcast_dimensions);
   ir::Value reshape(ir::Value v, Dims to);
   ir::Value transpose(ir::Value v, ir::Ints permutation);
+  ir::Value reverse(ir::Value v, ir::Ints dimensions);
   ir::Value slice(ir::Value v, ir::Ints start, ir::Ints limit, ir::Ints strides);
   // starts: a single element for each dimension.
   ir::Value dynamicSlice(ir::Value v, std::span<const ir::Value> starts, const Dims& sizes);

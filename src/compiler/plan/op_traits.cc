@@ -25,7 +25,8 @@ bool rereadsOperands(const ir::Module& m, const Op& op) {
 bool isFreeMovement(OpKind kind) {
   switch (kind) {
     case OpKind::affine_slice_: case OpKind::broadcast_in_dim_: case OpKind::reshape_:
-    case OpKind::transpose_: case OpKind::slice_: case OpKind::reverse_: case OpKind::constant_: case OpKind::iota_:
+    case OpKind::transpose_: case OpKind::slice_: case OpKind::reverse_: case OpKind::constant_:
+    case OpKind::iota_:
       return true;
     default: return false;
   }
@@ -118,7 +119,8 @@ bool isFusible(const ir::Module& m, const Op& op) {
 bool isDuplicable(const ir::Module&, const Op& op) {
   switch (op.kind) {
     case OpKind::affine_slice_: case OpKind::constant_: case OpKind::iota_:
-    case OpKind::broadcast_in_dim_: case OpKind::reshape_: case OpKind::slice_: case OpKind::reverse_:
+    case OpKind::broadcast_in_dim_: case OpKind::reshape_: case OpKind::slice_:
+    case OpKind::reverse_:
       return true;
     default: return false;
   }

@@ -5,6 +5,7 @@
 
 #include "compiler/ir/parallel_loop.h"
 #include "compiler/ir/prefix_scan.h"
+#include "compiler/kernel/nest.h"
 #include "compiler/plan/op_traits.h"
 
 namespace tercel::plan {
@@ -64,7 +65,7 @@ class Flops {
       case OpKind::reduce_:
         return (elementsOf(m_, op.operand(0)) - elementsOf(m_, op.results[0])) * of(op.regions[0]);
       case OpKind::reduce_window_: {
-        const double steps = ir::prefixScan(m_, op) ? 2 : productsOf(m_, op) / count(op);
+        const double steps = ir::prefixScan(m_, op) ? 2 : kernel::stepsPerElement(m_, op);
         return count(op) * (steps - 1) * of(op.regions[0]);
       }
       case OpKind::scatter_: return elementsOf(m_, op.operands.back()) * of(op.regions[0]);

@@ -147,6 +147,14 @@ Status ModuleBuilder::append(const WireOp& op, ir::OpKind kind, ir::Values opera
   return {};
 }
 
+ir::Value ModuleBuilder::converted(ir::Value v, DType to, Block& block, ir::LocId loc) {
+  const ir::Type type{Shape{to, module_.shape(v).dims}, false};
+  const ir::OpId id = module_.addOp(ir::OpKind::convert_, {v}, {&type, 1});
+  module_.op(id).loc = loc;
+  module_.region(block.region).ops.push_back(id);
+  return module_.op(id).result();
+}
+
 // A product may mix float types; ours has one, which holds the numbers of both: the wider, or f32
 // where both are small.
 void ModuleBuilder::widenNarrower(ir::Values& operands, Block& block) {
@@ -156,11 +164,7 @@ void ModuleBuilder::widenNarrower(ir::Values& operands, Block& block) {
   if (!both_small && byteSize(lhs) == byteSize(rhs)) return;
   const DType common = both_small ? DType::f32 : byteSize(lhs) > byteSize(rhs) ? lhs : rhs;
   for (ir::Value& operand : operands) {
-    if (module_.shape(operand).dtype == common) continue;
-    ir::Type type{Shape{common, module_.shape(operand).dims}, false};
-    ir::OpId id = module_.addOp(ir::OpKind::convert_, {operand}, {&type, 1});
-    module_.region(block.region).ops.push_back(id);
-    operand = module_.op(id).result();
+    if (module_.shape(operand).dtype != common) operand = converted(operand, common, block);
   }
 }
 
@@ -176,18 +180,14 @@ std::optional<DType> ModuleBuilder::otherSumType(DType operand, DType result) {
 }
 
 void ModuleBuilder::convertProduct(ir::OpId id, Block& block) {
+  if (module_.op(id).results.size() != 1) return;  // the verifier's to refuse
   const ir::Value sums = module_.op(id).result();
-  const ir::Type type = module_.type(sums);
-  if (module_.op(id).operands.size() != 2 || type.is_token) return;
-  const ir::Type& operand = module_.type(module_.op(id).operand(0));
-  if (operand.is_token) return;
+  const ir::Type type = module_.type(sums), operand = module_.type(module_.op(id).operand(0));
+  if (type.is_token || operand.is_token) return;
   const auto other = otherSumType(operand.shape.dtype, type.shape.dtype);
   if (!other) return;
   module_.setType(sums, {Shape{*other, type.shape.dims}, false});
-  const ir::OpId convert = module_.addOp(ir::OpKind::convert_, {sums}, {&type, 1});
-  module_.op(convert).loc = module_.op(id).loc;
-  module_.region(block.region).ops.push_back(convert);
-  values_.back() = module_.op(convert).result();
+  values_.back() = converted(sums, type.shape.dtype, block, module_.op(id).loc);
 }
 
 ir::Values ModuleBuilder::operandsOf(const WireOp& op) const {

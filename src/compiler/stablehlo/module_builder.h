@@ -141,6 +141,7 @@ class ModuleBuilder {
   const WireOpName& nameOf(const WireOp& op) const { return wire_.op_names[op.name]; }
   // The error with the op's name and location, unless an op inside it has already given its own.
   Status located(const WireOp& op, Status error);
+  ir::Value converted(ir::Value v, DType to, Block& block, ir::LocId loc = {});
   void widenNarrower(ir::Values& operands, Block& block);
   static std::optional<DType> otherSumType(DType operand, DType result);
   void convertProduct(ir::OpId id, Block& block);

@@ -1,7 +1,6 @@
 // LU of a few columns with exchanges of rows, by Crout: of each column what those before leave, of
 // each pivot's row what those before leave of it.
 #pragma once
-#include "runtime/linalg/dense_steps.h"
 #include "runtime/linalg/dense_vectors.h"
 
 namespace tercel::linalg::dense {
@@ -25,9 +24,8 @@ class LuPanel {
       job_.pivots[j] = static_cast<int32_t>(pivot);
       exchange(j, pivot);
       makeRow(j);
-      const R by = column(j)[j];
-      if (by != 0) {
-        divide(j, by);
+      if (column(j)[j] != 0) {
+        divide(j);
       } else if (zero == 0) {
         zero = static_cast<int32_t>(j + 1);
       }
@@ -38,34 +36,27 @@ class LuPanel {
   }
 
  private:
-  // What is left of column j from row j on, which is looked through for the largest number.
+  // What is left of column j from row j on, which is looked through for the largest number. What
+  // stands below the last row is 0 or not a number, and never larger.
   int64_t takeColumn(int64_t j) {
     using Index = typename VectorOf<R>::Index;
+    const int64_t start = j / kL * kL;
+    R* to = column(j);
+    for (int64_t i = start; i < lead_; ++i) to[i] = i >= j && i < job_.m ? at(i, j) : R(0);
     Vector<R> best = R(-1) - Vector<R>{};
     Index places = {}, here = {};
-    const auto first = static_cast<int32_t>(j), last = static_cast<int32_t>(job_.m);
-    for (int l = 0; l < kL; ++l) here[l] = static_cast<int>(j / kL * kL + l);
-    const R* from = job_.a + j * job_.column;
-    R* to = column(j);
-    for (int64_t i = j / kL * kL; i < lead_; i += kL, here += kL) {
-      Vector<R> x = i + kL <= job_.m ? kernels::loadVector(from + i) : lastOf(from, i);
+    for (int l = 0; l < kL; ++l) here[l] = static_cast<int>(start + l);
+    for (int64_t i = start; i < lead_; i += kL, here += kL) {
+      Vector<R> x = kernels::loadVector(to + i);
       for (int64_t k = 0; k < j; ++k) x -= kernels::loadVector(column(k) + i) * rows_[k][j];
-      if (i < j) x = here < first ? Vector<R>{} : x;
       kernels::storeVector(to + i, x);
-      Vector<R> size = x < 0 ? -x : x;
-      if (i < j || i + kL > job_.m)
-        size = (here < first) | (here >= last) ? R(-1) - Vector<R>{} : size;
-      const Index is_larger = size > best;
+      const Vector<R> size = x < 0 ? -x : x;
+      const Index is_larger = (size > best) & (here >= static_cast<int32_t>(j));
       best = is_larger ? size : best;
       places = is_larger ? here : places;
     }
+    for (int64_t i = start; i < j; ++i) to[i] = 0;
     return to[j] == to[j] ? placeOfLargest(best, places, j) : j;  // not a number: it stays
-  }
-
-  Vector<R> lastOf(const R* from, int64_t i) const {
-    Vector<R> x = {};
-    for (int64_t l = 0; i + l < job_.m; ++l) x[l] = from[i + l];
-    return x;
   }
 
   // The first one of equal ones.
@@ -105,14 +96,13 @@ class LuPanel {
     row[j] = column(j)[j];
   }
 
-  void divide(int64_t j, R by) {
-    constexpr R kSmallest = sizeof(R) == 4 ? R(0x1p-126) : R(0x1p-1022);
-    R* to = column(j);
-    const bool multiplies = (by < 0 ? -by : by) >= kSmallest;
-    const R inverse = multiplies ? 1 / by : 0;
+  void divide(int64_t j) {
+    Quotient<R> quotient;
+    quotient.set(column(j) + j);
     for (int64_t i = j / kL * kL; i < lead_; i += kL) {
-      const Vector<R> x = kernels::loadVector(to + i);
-      kernels::storeVector(to + i, multiplies ? x * inverse : x / by);
+      Vector<R> x = kernels::loadVector(column(j) + i);
+      quotient.divide(&x);
+      kernels::storeVector(column(j) + i, x);
     }
   }
 

@@ -5,49 +5,6 @@
 namespace tercel::linalg::dense {
 namespace {
 
-// Division by a number; of complex numbers: Smith's, 1962. By a product where the reciprocal has all
-// of its digits.
-template <class R>
-class Quotient {
- public:
-  void set(const R* x) {
-    constexpr R kLarge = sizeof(R) == 4 ? R(0x1p100) : R(0x1p1000);
-    const R size = __builtin_fabs(*x);
-    multiplies_ = size <= kLarge && size >= 1 / kLarge;
-    by_ = multiplies_ ? 1 / *x : *x;
-  }
-  TERCEL_PART void divide(Vector<R>* x) const {
-    if (multiplies_) {
-      x[0] *= by_;
-    } else {
-      x[0] /= by_;
-    }
-  }
-
- private:
-  bool multiplies_;
-  R by_;
-};
-template <class R>
-class Quotient<std::complex<R>> {
- public:
-  void set(const R* x) {
-    const R re = x[0], im = x[1];
-    is_real_ = __builtin_fabs(re) >= __builtin_fabs(im);
-    ratio_ = is_real_ ? im / re : re / im;
-    by_ = is_real_ ? re + im * ratio_ : re * ratio_ + im;
-  }
-  TERCEL_PART void divide(Vector<R>* x) const {
-    const Vector<R> re = x[0], im = x[1];
-    x[0] = (is_real_ ? re + im * ratio_ : re * ratio_ + im) / by_;
-    x[1] = (is_real_ ? im - re * ratio_ : im * ratio_ - re) / by_;
-  }
-
- private:
-  bool is_real_;
-  R ratio_, by_;
-};
-
 // The triangle, its rows in the order in which they are solved.
 template <class T>
 struct Triangle {
@@ -105,7 +62,7 @@ struct Sides {
           for (int64_t l = 0; l < kL && l < count; ++l)
             square[l] = kernels::loadVector(&s.x(firstOf(s, i), column + l));
           kernels::transposeSquare<R>(square);
-          for (int64_t q = 0; q < kL; ++q) x[i + (s.upper ? kL - 1 - q : q)].parts[w][0] = square[q];
+          for (int64_t q = 0; q < kL; ++q) x[i + inSquare(s, q)].parts[w][0] = square[q];
         }
     for (; i < s.rows; ++i) {
       const R* from = partsOf(&s.x(s.upper ? s.rows - 1 - i : i, column));
@@ -126,7 +83,7 @@ struct Sides {
       if (s.x.row == 1 && s.x.column != 1)
         for (; i + kL <= s.rows; i += kL) {
           Vector<R> square[kL];
-          for (int64_t q = 0; q < kL; ++q) square[q] = x[i + (s.upper ? kL - 1 - q : q)].parts[w][0];
+          for (int64_t q = 0; q < kL; ++q) square[q] = x[i + inSquare(s, q)].parts[w][0];
           kernels::transposeSquare<R>(square);
           for (int64_t l = 0; l < kL && l < count; ++l)
             kernels::storeVector(&s.x(firstOf(s, i), column + l), square[l]);
@@ -144,8 +101,9 @@ struct Sides {
         for (int part = 0; part < kParts<T>; ++part) to[l * step + part] = numbers[part][l];
     }
   }
-  // In memory, of the kL rows from the i-th on that are solved.
+  // In memory, of the kL rows from the i-th on that are solved; and which of them a row there is.
   static int64_t firstOf(const Solution<T>& s, int64_t i) { return s.upper ? s.rows - i - kL : i; }
+  static int64_t inSquare(const Solution<T>& s, int64_t q) { return s.upper ? kL - 1 - q : q; }
 
   // row -= from * by
   TERCEL_PART static void subtract(Row& row, const Row& from, const R* by) {

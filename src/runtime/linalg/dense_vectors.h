@@ -164,6 +164,49 @@ struct Scalar<std::complex<R>> {
   }
 };
 
+// Division by a number; of complex numbers: Smith's, 1962. By a product where the reciprocal has all
+// of its digits.
+template <class R>
+class Quotient {
+ public:
+  void set(const R* x) {
+    constexpr R kLarge = sizeof(R) == 4 ? R(0x1p100) : R(0x1p1000);
+    const R size = __builtin_fabs(*x);
+    multiplies_ = size <= kLarge && size >= 1 / kLarge;
+    by_ = multiplies_ ? 1 / *x : *x;
+  }
+  TERCEL_PART void divide(Vector<R>* x) const {
+    if (multiplies_) {
+      x[0] *= by_;
+    } else {
+      x[0] /= by_;
+    }
+  }
+
+ private:
+  bool multiplies_;
+  R by_;
+};
+template <class R>
+class Quotient<std::complex<R>> {
+ public:
+  void set(const R* x) {
+    const R re = x[0], im = x[1];
+    is_real_ = __builtin_fabs(re) >= __builtin_fabs(im);
+    ratio_ = is_real_ ? im / re : re / im;
+    by_ = is_real_ ? re + im * ratio_ : re * ratio_ + im;
+  }
+  TERCEL_PART void divide(Vector<R>* x) const {
+    const Vector<R> re = x[0], im = x[1];
+    x[0] = (is_real_ ? re + im * ratio_ : re * ratio_ + im) / by_;
+    x[1] = (is_real_ ? im - re * ratio_ : im * ratio_ - re) / by_;
+  }
+
+ private:
+  bool is_real_;
+  R ratio_, by_;
+};
+
 // A sum of products conj(a) x.
 template <class T>
 struct Dot {

@@ -15,6 +15,13 @@ int64_t batchOf(const program::CallSignature& signature) {
   return dims.size() < 3 ? 1 : elementCount(std::span(dims).first(dims.size() - 2));
 }
 
+int64_t numberBytes(const program::CallSignature& signature) {
+  return static_cast<int64_t>(byteSize(realPart(signature.operands[0].shape.dtype)));
+}
+int64_t lanesOf(const program::CallSignature& signature) {
+  return kernels::vectorBytes(kernels::isaOfThisMachine()) / numberBytes(signature);
+}
+
 // Whether `fits(rows, columns)` of all matrices, which have the first operand's dimensions.
 template <class F>
 bool allMatrices(const program::CallSignature& signature, F fits) {
@@ -41,10 +48,9 @@ bool isBatchOfSmall(const program::CallSignature& signature, int64_t largest_sid
 bool isBatchForRotations(const program::CallSignature& signature, int64_t largest_side) {
   if (!isBatchOfSmall(signature, largest_side)) return false;
   if (isBatchOfSmall(signature, largest_side / 2)) return true;
-  const auto bytes = static_cast<int64_t>(byteSize(realPart(signature.operands[0].shape.dtype)));
-  const int64_t lanes = kernels::vectorBytes(kernels::isaOfThisMachine()) / bytes;
-  const int64_t batch = batchOf(signature), all = (batch + lanes - 1) / lanes * lanes;
-  const int64_t quarters = bytes == 4 ? 2 : 3;  // of all lanes, at least
+  const int64_t lanes = lanesOf(signature), batch = batchOf(signature);
+  const int64_t all = (batch + lanes - 1) / lanes * lanes;
+  const int64_t quarters = numberBytes(signature) == 4 ? 2 : 3;  // of all lanes, at least
   return 4 * batch >= quarters * all;
 }
 
@@ -54,7 +60,7 @@ bool isBatchForLanes(const program::CallSignature& signature) {
   if (batch < kFewest) return false;
   const DType type = signature.operands[0].shape.dtype;
   const int64_t parts = isComplex(type) ? 2 : 1;
-  const int64_t lanes = kernels::vectorBytes(kernels::isaOfThisMachine()) * parts / byteSize(type);
+  const int64_t lanes = lanesOf(signature);
   return allMatrices(signature, [&](int64_t rows, int64_t columns) {
     const int64_t numbers = rows * columns * parts;
     return numbers <= kMostInMatrix && batch >= lanes * (2 + numbers / kNumbersOfGroup);
