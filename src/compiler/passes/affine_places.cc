@@ -14,9 +14,10 @@ constexpr int64_t kMaxNumber = int64_t{1} << 40;    // so that nothing here over
 constexpr int64_t kMaxElements = int64_t{1} << 22;  // of a constant that is looked through
 
 bool isSmall(const Affine& a) {
-  __int128 most = a.constant < 0 ? -a.constant : a.constant;
+  auto size = [](__int128 n) { return n < 0 ? -n : n; };
+  __int128 most = size(a.constant);
   for (const Affine::Term& t : a.terms)
-    most += static_cast<__int128>(t.digit.extent) * (t.factor < 0 ? -t.factor : t.factor);
+    most += t.digit.extent * size(t.factor);
   return most <= kMaxNumber;
 }
 

@@ -59,7 +59,7 @@ Value canonicalProduct(Rewriter& rw, const Op& op) {
   bool any = false, all = true;
   for (size_t i : {0, 1}) {
     DType type = rw.shape(op.operand(i)).dtype;
-    if (!hasRange(type)) return {};
+    if (!hasRange(type) || byteSize(type) > 4) return {};
     types[i] = narrowest(ElementRanges().of(rw, op.operand(i)), type);
     any |= types[i] != type;
     all &= byteSize(types[i]) <= 2;

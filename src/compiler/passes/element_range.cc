@@ -9,12 +9,12 @@ namespace tercel::passes {
 using namespace ir;
 namespace {
 
-constexpr Range kUnknown{INT64_MIN / 4, INT64_MAX / 4};  // sums of two do not wrap
+constexpr Range kUnknown{INT64_MIN, INT64_MAX};
 
 Range rangeOfLiteral(const Literal& literal) {
   return visitDType(literal.shape().dtype, [&]<class T>() {
     Range range = rangeOfType(literal.shape().dtype);
-    if constexpr (std::is_integral_v<T> && sizeof(T) <= 4) {
+    if constexpr (std::is_integral_v<T> && !std::is_same_v<T, uint64_t>) {
       const T* data = reinterpret_cast<const T*>(literal.bytes().data());
       auto [low, high] = std::minmax_element(data, data + literal.bytes().size() / sizeof(T));
       range = {static_cast<int64_t>(*low), static_cast<int64_t>(*high)};
@@ -25,6 +25,22 @@ Range rangeOfLiteral(const Literal& literal) {
 
 Range joined(Range a, Range b) { return {std::min(a.low, b.low), std::max(a.high, b.high)}; }
 
+std::optional<Range> sumOf(Range a, Range b) {
+  Range sum;
+  if (__builtin_add_overflow(a.low, b.low, &sum.low) ||
+      __builtin_add_overflow(a.high, b.high, &sum.high))
+    return {};
+  return sum;
+}
+
+std::optional<Range> differenceOf(Range a, Range b) {
+  Range difference;
+  if (__builtin_sub_overflow(a.low, b.high, &difference.low) ||
+      __builtin_sub_overflow(a.high, b.low, &difference.high))
+    return {};
+  return difference;
+}
+
 Range atLeast(Range a, Range b) { return {std::max(a.low, b.low), std::max(a.high, b.high)}; }
 Range atMost(Range a, Range b) { return {std::min(a.low, b.low), std::min(a.high, b.high)}; }
 
@@ -32,9 +48,9 @@ Range atMost(Range a, Range b) { return {std::min(a.low, b.low), std::min(a.high
 std::optional<Range> rangeOfOp(OpKind kind, const SmallVector<Range, 4>& of) {
   switch (kind) {
     case OpKind::add_:
-      return Range{of[0].low + of[1].low, of[0].high + of[1].high};
+      return sumOf(of[0], of[1]);
     case OpKind::subtract_:
-      return Range{of[0].low - of[1].high, of[0].high - of[1].low};
+      return differenceOf(of[0], of[1]);
     case OpKind::and_:  // no more than one that has no sign
       if (of[0].low >= 0 && of[1].low >= 0) return Range{0, atMost(of[0], of[1]).high};
       if (of[0].low >= 0 || of[1].low >= 0) return Range{0, of[of[0].low >= 0 ? 0 : 1].high};
@@ -66,10 +82,11 @@ std::optional<Range> rangeOfOp(OpKind kind, const SmallVector<Range, 4>& of) {
 
 }  // namespace
 
-bool hasRange(DType type) { return isPred(type) || (isInteger(type) && byteSize(type) <= 4); }
+bool hasRange(DType type) { return isPred(type) || (isInteger(type) && type != DType::u64); }
 
 Range rangeOfType(DType type) {
-  const int bits = isPred(type) ? 1 : 8 * static_cast<int>(byteSize(type));
+  if (!hasRange(type) || type == DType::s64) return kUnknown;
+  const int bits = isPred(type) ? 1 : bitWidth(type);
   const int64_t half = int64_t{1} << (bits - 1);
   return isSigned(type) ? Range{-half, half - 1} : Range{0, 2 * half - 1};
 }
@@ -87,7 +104,7 @@ Range ElementRanges::found(const Rewriter& rw, Value v, int depth) {
   if (!op || depth == 0 || op->results.size() != 1) return all;
   if (op->kind == OpKind::constant_)
     return op->literal().shape().elements() == 0 ? all : rangeOfLiteral(op->literal());
-  if (op->kind == OpKind::iota_) {
+  if (op->kind == OpKind::iota_ && hasRange(rw.shape(v).dtype)) {
     const int64_t count = rw.shape(v).dims[op->integer(AttrKey::iota_dimension)];
     return count > 0 && count - 1 <= all.high ? Range{0, count - 1} : all;
   }

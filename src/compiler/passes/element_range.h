@@ -6,8 +6,8 @@
 
 namespace tercel::passes {
 
-bool hasRange(DType type);  // an integer of at most 32 bits, or a predicate
-Range rangeOfType(DType type);
+bool hasRange(DType type);  // an integer but u64, or a predicate
+Range rangeOfType(DType type);  // all that 64 bits hold where it has none
 
 class ElementRanges {
  public:

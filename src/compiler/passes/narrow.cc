@@ -68,8 +68,9 @@ class Narrowing : public Rewriter {
 
  private:
   bool comparesWithNumber(const Op& op) const {
-    return op.kind == OpKind::compare_ && isInteger(shape(op.operand(0)).dtype) &&
-           byteSize(shape(op.operand(0)).dtype) > 1 && splatOf(*this, op.operand(1));
+    if (op.kind != OpKind::compare_) return false;
+    const DType type = shape(op.operand(0)).dtype;
+    return hasRange(type) && byteSize(type) > 1 && splatOf(*this, op.operand(1));
   }
 
   void note(RegionId region) {
