@@ -1,6 +1,7 @@
 """tercel.aot.Program in this process: what the body of a class means, and instances."""
 
 import collections
+import copy
 import dataclasses
 import threading
 
@@ -194,6 +195,18 @@ def test_storing_into_an_instance_from_outside():
     parts._params = {"w": jnp.ones(3), "layers": [{"k": jnp.ones(2)}] * 2}
     np.testing.assert_array_equal(parts.nested(), [1, 1])
     np.testing.assert_array_equal(Parts()._params["w"], [0, 0, 0])
+
+
+@pytest.mark.parametrize("copied", [copy.copy, copy.deepcopy])
+def test_copies_of_an_instance_are_independent(copied):
+    linear = Linear()
+    linear.run(matrix(2))
+    linear._params.b.block_until_ready()
+    other = copied(linear)
+    assert float(other.run(matrix(2))[0, 0]) == 19 and float(linear._w[0, 0]) == 9
+    assert float(linear.run(matrix(3))[0, 0]) == 28 and float(other._w[0, 0]) == 19
+    linear._params = Params(matrix(5), matrix(6))
+    assert float(other._params.b[0, 0]) == 1
 
 
 def test_what_was_read_or_given_outlives_donation():

@@ -178,6 +178,38 @@ def test_the_file_is_what_the_bytes_are(artifact, tmp_path):
     assert sorted(path.name for path in tmp_path.iterdir()) == ["net.tercel"]
 
 
+def test_saving_through_a_link(tmp_path):
+    made = aot.compile(jnp.tanh, np.float32(1))
+    (tmp_path / "link").symlink_to("target")
+    for _ in range(2):
+        made.save(tmp_path / "link")
+        assert (tmp_path / "link").is_symlink()
+        assert (tmp_path / "target").read_bytes() == made.to_bytes()
+        (tmp_path / "target").write_bytes(b"old")
+
+
+@pytest.mark.native
+def test_options_of_one_call_are_for_that_call(tmp_path):
+    def make(**options):
+        return aot.compile(jnp.sin, np.zeros(4, np.float32), name="net", **options)
+
+    made = make()
+    before, words = made.to_bytes(), repr(made)
+    made.save(tmp_path / "more", num_threads=4)
+    assert package.load(tmp_path / "more").num_threads == 4
+    options = dict(targets="x86-64-v2", optimization_level=0, num_threads=3)
+    made.save_library(tmp_path / "ours", **options)
+    make(**options).save_library(tmp_path / "theirs")
+    assert ((tmp_path / "ours" / "net.so").read_bytes() ==
+            (tmp_path / "theirs" / "net.so").read_bytes())
+    for options in (dict(targets="zzz"), dict(targets="aarch64,x86-64-v2"),
+                    dict(optimization_level=4), dict(num_threads=5, targets="zzz")):
+        with pytest.raises((RuntimeError, ValueError)):
+            made.save_library(tmp_path / "none", **options)
+    assert made.to_bytes() == before and repr(made) == words
+    made.save_library(tmp_path / "none")
+
+
 def test_what_an_instance_has_learned_can_be_saved(batch, tercel):
     with jax.default_device(tercel):
         net = Net()
@@ -266,6 +298,18 @@ def test_levels_that_there_are_not():
     for level in (-1, 4):
         with pytest.raises(ValueError, match=f"is to be 0, 1, 2 or 3, not {level}"):
             aot.compile(jnp.tanh, np.float32(1), optimization_level=level)
+
+
+def test_numbers_that_are_too_large():
+    made = aot.compile(jnp.tanh, np.float32(1))
+    for name, call in (
+            ("num_threads", lambda number: aot.compile(jnp.tanh, 1.0, num_threads=number)),
+            ("num_threads", lambda number: package.load(made.to_bytes(), num_threads=number)),
+            ("optimization_level",
+             lambda number: aot.compile(jnp.tanh, 1.0, optimization_level=number))):
+        for number in (2**32 + 2, -2**32 + 2):
+            with pytest.raises(ValueError, match=f"{name}={number} is out of range"):
+                call(number)
 
 
 def test_targets_that_there_are_not():

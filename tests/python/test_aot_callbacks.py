@@ -125,6 +125,33 @@ def test_prints_go_to_stderr(hook):
     assert "x = [[0. 1.]\n [2. 3.]], half 0.75 {} {'a': 1.5}\nat 0\nat 1\n" in done.stderr
 
 
+SPECS = """
+import sys, jax, jax.numpy as jnp, numpy as np, tercel
+from tercel import aot
+values = {"f": np.float32(-2.25), "b": jnp.bfloat16(3), "i": np.int32(-7), "u": np.uint8(200),
+          "c": np.complex64(1 - 2j)}
+specs = {"f": ["+8.2f", "08.3e", " .4g", "G", "12.0f", "e"], "b": [".2f"], "c": [".2f", ".3g"],
+         "i": ["5d", "05d", " d", "+d"], "u": ["d", "+06d"]}
+@jax.jit
+def f(x):
+    for name, listed in specs.items():
+        for spec in listed:
+            jax.debug.print(f"{name}:{spec} {{:{spec}}}", x[name])
+    return x["f"]
+tercel.load(aot.compile(f, values, name="f").to_bytes()).f(values)
+f(values)
+jax.effects_barrier()
+"""
+
+
+def test_format_specs_are_pythons():
+    done = subprocess.run([sys.executable, "-c", SPECS], capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+    wanted = sorted(done.stdout.splitlines())
+    assert len(wanted) == 15
+    assert [line for line in sorted(done.stderr.splitlines()) if line in wanted] == wanted
+
+
 def test_prints_may_go_elsewhere():
     lines = []
 
@@ -147,6 +174,12 @@ def test_prints_may_go_elsewhere():
      "an ordered jax.experimental.io_callback"),
     (lambda x: (jax.debug.print("{}", x, ordered=True), x)[1], "an ordered jax.debug.print"),
     (lambda x: (jax.debug.callback(triple, x), x)[1], "jax.debug.callback"),
+    (lambda x: (jax.debug.print("x {:x}", jnp.int32(x[0])), x)[1],
+     r"jax.debug.print of 'x {:x}': no {:x} for int32\[\]"),
+    (lambda x: (jax.debug.print("{:>8.2f}", x[0]), x)[1], "jax.debug.print of .*: no {:>8.2f} for"),
+    (lambda x: (jax.debug.print("{:.2f}", x[0] > 1), x)[1], "jax.debug.print of .*: no {:.2f} for"),
+    (lambda x: (jax.debug.print("{:.999f}", x[0]), x)[1], "jax.debug.print of .*: no {:.999f} for"),
+    (lambda x: (jax.debug.print("{x.shape}", x=x), x)[1], "jax.debug.print of '{x.shape}': .*shape"),
     (lambda x: jax.lax.cond(x[0] > 0, jax.jit(lambda y: (jax.debug.callback(triple, y), y)[1]),
                             lambda y: y, x), "jax.debug.callback"),
 ])

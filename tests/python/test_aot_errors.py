@@ -1,5 +1,7 @@
 """Errors of tercel.aot name the class, the procedure and the leaf."""
 
+import copy
+
 import jax
 import jax.export
 import jax.numpy as jnp
@@ -58,6 +60,9 @@ class State(Program):
     def not_a_global(self, x=Program.like(VECTOR)):
         Program.store_global(x, x)
 
+    def copies(self):
+        return copy.copy(self)
+
     def no_array(self):
         return {"a": self._params["w"], "b": ["text"]}
 
@@ -75,6 +80,7 @@ class State(Program):
     ("unknown", AttributeError, "State.unknown: _parms is no global"),
     ("leak", TypeError, "State.leak stores into a global what comes from inside of jit"),
     ("leak_by_assignment", TypeError, "State.leak_by_assignment stores into a global"),
+    ("copies", TypeError, "State.copies: a program cannot be copied in a procedure"),
     ("no_array", TypeError, "State.no_array: result.b.0 is a str"),
 ])
 def test_in_procedures(name, kind, message):
@@ -123,6 +129,40 @@ def test_a_failed_assignment_from_outside_changes_nothing():
     np.testing.assert_array_equal(state._params["in"][0], [0, 0])
 
 
+@pytest.mark.parametrize("change, kind, message", [
+    (lambda p: p.update(w=VECTOR[:2]), ValueError,
+     r"State: params.w: float32\[2\] in place of float32\[3\]"),
+    (lambda p: p.update(w="text"), TypeError, r"State: params.w: a str in place of float32\[3\]"),
+    (lambda p: p.update(more=VECTOR), TypeError, "State: the tree of params has also params.more"),
+    (lambda p: p.pop("w"), TypeError, "State: the tree of params lacks params.w"),
+    (lambda p: p["in"].append(1), TypeError, "State: the tree of params has also params.in.1"),
+    (lambda p: p.update({1: VECTOR}), TypeError, "State: params is no tree for JAX: '<' not"),
+])
+@pytest.mark.parametrize("use", [
+    lambda m: m.run(A_TREE), lambda m: m._params, lambda m: setattr(m, "_table", VECTOR)])
+def test_a_wrong_change_of_a_part_is_refused_once(change, kind, message, use):
+    state = State()
+    state._params = {"w": VECTOR + 1, "in": [jnp.ones(2, jnp.int32)]}
+    change(state._params)
+    with pytest.raises(kind, match=message):
+        use(state)
+    np.testing.assert_array_equal(state.run(A_TREE), VECTOR)
+    np.testing.assert_array_equal(state._params["w"], VECTOR + 1)
+    state._params["w"] = VECTOR + 2
+    np.testing.assert_array_equal(state._params["w"], VECTOR + 2)
+    state._params = {"w": VECTOR + 3, "in": [jnp.ones(2, jnp.int32)]}
+    np.testing.assert_array_equal(state._params["w"], VECTOR + 3)
+
+
+def test_a_deleted_array_is_not_stored_in_part():
+    state = State()
+    gone = jnp.ones(3)
+    gone.delete()
+    with pytest.raises(RuntimeError, match="deleted"):
+        state._params = {"w": gone, "in": [jnp.ones(2, jnp.int32)]}
+    np.testing.assert_array_equal(state._params["in"][0], [0, 0])
+
+
 def with_method(function):
     return lambda: type("Bad", (Program,), {"run": function})
 
@@ -138,6 +178,12 @@ def with_method(function):
      r"Bad.run: dimension n has sizes \(1,\) and \(2,\)"),
     (lambda: Program.like(VECTOR, "n, m"), ValueError, r'"n, m" does not fit float32\[3\]'),
     (lambda: Program.like({"a": ["text"]}), TypeError, "tree.a.0 is a str"),
+    (lambda: Program.like(np.float32), TypeError,
+     "tree is a type, not an array, a number or a jax.ShapeDtypeStruct"),
+    (lambda: Program.like(VECTOR, {"n": 0}), TypeError,
+     "{'n': 0} are no names of dimensions, as \"batch, ...\""),
+    (lambda: type("Bad", (Program,), {}, export_name=3), TypeError, "Bad: export_name=3 is not a"),
+    (lambda: type("Bad", (Program,), {}, export_name=""), ValueError, "Bad: the name '' is no name"),
     (lambda: Program.like(VECTOR, n=(1, 2)), TypeError, "no dimension has a name"),
     (lambda: type("Bad", (Program,), {"_p": {"w": VECTOR, "f": print}}), TypeError,
      "Bad: global p.f is a builtin_function_or_method"),

@@ -24,6 +24,8 @@ enum class Nest : uint8_t {
   region,      // control flow with everything inside it
 };
 std::string_view nestName(Nest nest);
+// The outputs take the memory of the operands that they are updates of.
+inline bool isInPlace(Nest nest) { return nest == Nest::update || nest == Nest::scatter; }
 
 struct Cluster {
   Nest nest = Nest::loop;

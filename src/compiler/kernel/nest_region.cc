@@ -293,7 +293,7 @@ class RegionNest {
   }
 
   Status emitCluster(const Cluster& cluster) {
-    bool in_place = cluster.nest == Nest::update || cluster.nest == Nest::scatter;
+    const bool in_place = isInPlace(cluster.nest);
     for (size_t o = 0; o < cluster.outputs.size(); ++o) {
       Value v = cluster.outputs[o];
       if (isElement(m_, v)) continue;

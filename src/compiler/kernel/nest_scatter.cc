@@ -1,5 +1,5 @@
 // scatter in place: the outputs' memory holds the operands when the kernel starts. Updates are
-// applied in row-major order; a task does a part of every update window.
+// applied in row-major order, each computed where it is; a task does a part of every window.
 #include <algorithm>
 
 #include "compiler/kernel/nest.h"
@@ -17,7 +17,7 @@ bool contains(const ir::Ints& list, size_t d) {
 class ScatterNest {
  public:
   ScatterNest(Lowering& low)
-      : m_(low.module), low_(low), op_(m_.op(low.cluster.ops[0])), b_(low_.builder), space_(b_),
+      : m_(low.module), low_(low), op_(*m_.def(low.cluster.outputs[0])), b_(low_.builder), space_(b_),
         count_((op_.operands.size() - 1) / 2) {}
 
   void run() {

@@ -193,6 +193,12 @@ AccessMap operandMap(const ir::Module& m, const ir::Op& op, size_t operand,
     }
     case OpKind::dynamic_update_slice_:  // its domain is the update
       return operand == 1 ? AccessMap::identity(domain) : irregular(m, op, operand, result, 1);
+    case OpKind::scatter_: {  // its domain are the updates; where they go is found once for each
+      if (operand > op.results.size()) return AccessMap::identity(domain);
+      map = irregular(m, op, operand, result, 1);
+      map.repeats = 1;
+      return map;
+    }
     case OpKind::pad_:  // so is that of a padded product what is padded
       return operand == 0 && domain.extents == from && result.isIdentity(domain)
                  ? result

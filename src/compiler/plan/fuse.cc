@@ -4,12 +4,12 @@
 #include <unordered_set>
 
 #include "compiler/ir/prefix_scan.h"
-#include "compiler/ir/readings.h"
 #include "compiler/plan/from_memory.h"
 #include "compiler/plan/groups.h"
 #include "compiler/plan/op_traits.h"
 #include "compiler/plan/padded_products.h"
 #include "compiler/plan/read_order.h"
+#include "compiler/plan/updated_readers.h"
 #include "core/status.h"
 
 namespace tercel::plan {
@@ -43,6 +43,7 @@ class Fusion {
     const Op& o = op(p);
     if (uses_.users(p).empty() && !uses_.escapes(p) && !hasEffect(o)) return;  // dead
     if (isMemoryConstant(o)) return;
+    if (o.kind == OpKind::scatter_) return startGroup(p, false);
     if (!isFusible(m_, o)) return startGroup(p, true);
     if (uses_.escapes(p)) return startGroup(p, o.kind == OpKind::reshape_);  // a view
     if (o.kind == OpKind::dynamic_update_slice_ || joinsManyOnes(m_, o)) return startGroup(p, false);
@@ -96,6 +97,7 @@ class Fusion {
     double weight = opWeight(m_, o);
     if (keptApart(p, in.group) || !mayEvaluateInside(p, in)) return false;
     if (group.adds_product && addsProduct(o)) return false;
+    if (group.scatters && !joinsScatter(m_, o, op(group.members.front()))) return false;
     AccessMap map = groups_.mapIn(p, in);
     const bool is_large = m_.shape(o.results[0]).elements() > kFew;
     if (map.turned && is_large && arraysRead(o) > 1) return false;  // all of them, once again
@@ -283,7 +285,7 @@ class Fusion {
                                   return rereadsOperands(m_, op(u)) &&
                                          !isFreeMovement(op(p).kind) && !isPlaced(p, in);
                                 }) &&
-           !isTurnedForProducts(p, in) && !isUpdated(p, in);
+           !isTurnedForProducts(p, in) && !isUpdated(p, in) && !isOfManyScattered(p, in);
   }
 
   // A slice of an array in memory, where only its first element is to be found out.
@@ -305,50 +307,26 @@ class Fusion {
     });
   }
 
-  // The first operand of a dynamic_update_slice is updated in place, not read.
+  // The first operand of a dynamic_update_slice or a scatter is updated in place, not read.
   bool isUpdated(uint32_t p, const UsesIn& in) const {
     return std::ranges::any_of(in.users, [&](uint32_t u) {
-      return op(u).kind == OpKind::dynamic_update_slice_ && groups_.isMadeAt(p, op(u).operand(0));
+      if (!updatesInPlace(op(u).kind)) return false;
+      const auto updated = std::span(op(u).operands).first(op(u).results.size());
+      return std::ranges::any_of(updated, [&](Value v) { return groups_.isMadeAt(p, v); });
+    });
+  }
+
+  // Of a scatter into several arrays, or its body alone needs it.
+  bool isOfManyScattered(uint32_t p, const UsesIn& in) const {
+    return std::ranges::any_of(in.users, [&](uint32_t u) {
+      if (op(u).kind != OpKind::scatter_) return false;
+      auto made = [&](Value v) { return groups_.isMadeAt(p, v); };
+      return op(u).results.size() > 1 || std::ranges::none_of(op(u).operands, made);
     });
   }
 
   bool keptApart(uint32_t p, uint32_t g) const {
     return !groups_[g].apart.empty() && groups_[g].apart[p];
-  }
-
-  // An array, and what earlier updates made it from: all of it may be one piece of memory.
-  std::unordered_set<uint32_t> historyOf(Value v) const {
-    std::unordered_set<uint32_t> history = {v.index};
-    for (const Op* def = m_.def(v); def && updatesInPlace(def->kind); def = m_.def(v)) {
-      v = def->operand(m_.value(v).index);
-      history.insert(v.index);
-    }
-    return history;
-  }
-
-  // What depends on the array that the update at p writes to, but for the elements in the place of
-  // those written, where that may die there. Of long programs the last part is looked at.
-  std::vector<bool> readersOfUpdated(uint32_t p) const {
-    constexpr uint32_t kLookBack = 500;
-    std::unordered_set<uint32_t> history = historyOf(op(p).operand(0));
-    bool may_die = std::ranges::any_of(region_.args, [&](Value v) {
-      return history.contains(v.index) && !staysAsItIs(m_, region_id_, v);
-    });
-    if (!may_die && !uses_.positionOf(op(p).operand(0))) return {};
-    ir::Readings readings(m_, op(p).operand(0));
-    for (uint32_t v : history)
-      if (v != op(p).operand(0).index) readings.add(Value{v}, ir::Read::elsewhere);
-    const ir::Reading here = {ir::Read::window, ir::windowOf(m_, op(p))};
-    std::vector<bool> reads(count(), false);
-    for (uint32_t q = p > kLookBack ? p - kLookBack : 0; q < p; ++q) {
-      if (!op(q).results.empty() && history.contains(op(q).result().index)) continue;
-      readings.add(op(q));
-      reads[q] = std::ranges::any_of(op(q).results, [&](Value v) {
-        const ir::Reading reading = readings.of(v);
-        return reading.read != ir::Read::none && reading != here;
-      });
-    }
-    return reads;
   }
 
   void own(uint32_t p, uint32_t g, AccessMap map) {
@@ -365,14 +343,16 @@ class Fusion {
     if (!alone && o.kind == OpKind::reduce_ && joinReduce(o, map, groups_[g]))
       map = AccessMap::identity(Domain::of(m_.shape(o.result()).dims));
     groups_[g].has_heavy = isHeavy(o.kind);
-    groups_[g].is_update = o.kind == OpKind::dynamic_update_slice_;
-    if (groups_[g].is_update) groups_[g].apart = readersOfUpdated(p);
+    groups_[g].is_update = updatesInPlace(o.kind);
+    groups_[g].scatters = o.kind == OpKind::scatter_;
+    if (groups_[g].is_update) groups_[g].apart = readersOfUpdated(m_, region_id_, uses_, p);
     groups_[g].weight = opWeight(m_, o);
     own(p, g, map);
   }
 
   const Dims& domainDims(const Op& o) const {
     if (o.kind == OpKind::dynamic_update_slice_) return m_.shape(o.operand(1)).dims;
+    if (o.kind == OpKind::scatter_) return m_.shape(o.operands.back()).dims;
     return m_.shape(padsProduct(m_, uses_, o) ? o.operand(0) : o.result()).dims;
   }
 

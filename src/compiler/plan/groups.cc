@@ -117,7 +117,7 @@ Unit Groups::unit(uint32_t g) {
 }
 
 kernel::Nest Groups::nestOf(const Group& group) const {
-  if (op(group.members.back()).kind == OpKind::dynamic_update_slice_) return kernel::Nest::update;
+  if (group.is_update) return group.scatters ? kernel::Nest::scatter : kernel::Nest::update;
   kernel::Nest nest = group.has_reduce ? kernel::Nest::rows : kernel::Nest::loop;
   for (uint32_t p : group.members)
     if (op(p).kind == OpKind::dot_general_ || op(p).kind == OpKind::convolution_)

@@ -235,7 +235,7 @@ class Merging {
   }
 
   bool mayUpdate(size_t u) const {
-    return !units_[u].is_cluster || cluster(u).nest == kernel::Nest::update;
+    return !units_[u].is_cluster || kernel::isInPlace(cluster(u).nest);
   }
 
   void merge(size_t from, size_t into) {

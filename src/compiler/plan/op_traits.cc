@@ -52,6 +52,16 @@ bool updatesInPlace(OpKind kind) {
   return kind == OpKind::dynamic_update_slice_ || kind == OpKind::scatter_;
 }
 
+bool scattersLines(const ir::Module& m, const Op& scatter) {
+  constexpr int64_t kShortest = 4;
+  const ir::Ints& window = scatter.ints(ir::AttrKey::update_window_dims);
+  const int64_t last = static_cast<int64_t>(m.shape(scatter.operand(0)).rank()) - 1;
+  auto has = [&](ir::AttrKey key) { return std::ranges::count(scatter.ints(key), last) > 0; };
+  return !window.empty() && !has(ir::AttrKey::inserted_window_dims) &&
+         !has(ir::AttrKey::input_batching_dims) &&
+         m.shape(scatter.operands.back()).dims[static_cast<size_t>(window.back())] >= kShortest;
+}
+
 bool isMemoryConstant(const Op& op) {
   return op.kind == OpKind::constant_ && !op.literal().isSplat();
 }
@@ -148,6 +158,14 @@ bool isSpreadOut(const ir::Module& m, const Op& op) {
   return isCheapOnMany(m, op) && std::ranges::all_of(op.operands, [&](ir::Value v) {
     return isMuchSmaller(m, v, m.shape(op.result()).elements());
   });
+}
+
+bool joinsScatter(const ir::Module& m, const Op& op, const Op& scatter) {
+  constexpr double kLight = 2;
+  if (isFreeMovement(op.kind) || op.kind == OpKind::concatenate_) return true;
+  if (!scattersLines(m, scatter)) return false;
+  return op.kind == OpKind::gather_ || op.kind == OpKind::dynamic_slice_ ||
+         op.kind == OpKind::pad_ || (ir::isElementwise(op.kind) && opWeight(m, op) <= kLight);
 }
 
 double opWeight(const ir::Module& m, const Op& op) {

@@ -141,11 +141,10 @@ void Planner::wantBefore(Scope& scope) {
       wantPieces(scope, m_.op(unit.op), u);
       continue;
     }
-    if (unit.is_cluster && unit.cluster.nest != kernel::Nest::update) continue;
+    if (unit.is_cluster && !kernel::isInPlace(unit.cluster.nest)) continue;
     const Op& op = unit.is_cluster ? *m_.def(unit.cluster.outputs[0]) : m_.op(unit.op);
     bool calls = !unit.is_cluster && op.kind == OpKind::custom_call_;
-    bool in_place = unit.is_cluster || calls || op.kind == OpKind::scatter_ ||
-                    op.kind == OpKind::while_;
+    bool in_place = unit.is_cluster || calls || op.kind == OpKind::while_;
     std::vector<Value> captured = in_place ? captures(m_, op) : std::vector<Value>();
     for (size_t o = 0; in_place && o < op.results.size(); ++o) {
       int64_t start = calls ? aliasedOperand(op, o) : static_cast<int64_t>(o);
@@ -172,7 +171,7 @@ bool Planner::diesHere(const Scope& scope, Value v) const {
 
 Status Planner::planUnit(Scope& scope, Unit& unit) {
   if (!unit.is_cluster) return planOp(scope, m_.op(unit.op));
-  if (unit.cluster.nest == kernel::Nest::update) return planInPlace(scope, unit.cluster);
+  if (kernel::isInPlace(unit.cluster.nest)) return planInPlace(scope, unit.cluster);
   return planCluster(scope, unit.cluster);
 }
 

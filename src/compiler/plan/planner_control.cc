@@ -36,7 +36,6 @@ Status Planner::planOp(Scope& scope, const Op& op) {
       storages_.push_back({.bytes = 0});
       keep(op.result().index, static_cast<StorageId>(storages_.size() - 1));
       return Status();
-    case OpKind::scatter_: return planInPlace(scope, clusterOf(m_, id, kernel::Nest::scatter));
     case OpKind::select_and_scatter_:
       return planCluster(scope, clusterOf(m_, id, kernel::Nest::select_and_scatter));
     default: return unsupported(op);

@@ -15,15 +15,14 @@ using kernel::Unit;
 
 // What an update or scatter writes to.
 std::span<const Value> updatedBy(const ir::Module& m, const Unit& unit) {
-  if (unit.is_cluster && unit.cluster.nest != kernel::Nest::update) return {};
-  const ir::Op& op = unit.is_cluster ? *m.def(unit.cluster.outputs[0]) : m.op(unit.op);
-  if (!unit.is_cluster && op.kind != OpKind::scatter_) return {};
+  if (!unit.is_cluster || !isInPlace(unit.cluster.nest)) return {};
+  const ir::Op& op = *m.def(unit.cluster.outputs[0]);
   return std::span<const Value>(op.operands.data(), op.results.size());
 }
 
 // Clusters that only make values, and views.
 bool mayMove(const ir::Module& m, const Unit& unit) {
-  if (unit.is_cluster) return unit.cluster.nest != kernel::Nest::update;
+  if (unit.is_cluster) return !isInPlace(unit.cluster.nest);
   return isView(m, m.op(unit.op));
 }
 

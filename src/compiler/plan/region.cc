@@ -99,9 +99,6 @@ void noteOnce(std::vector<T>& list, T entry) {
 void collectUnits(const ir::Module& m, const Op& op, kernel::Cluster& cluster) {
   for (ir::RegionId r : op.regions) {
     cluster.regions.push_back({r, fuse(m, r)});
-    for (Unit& unit : cluster.regions.back().units)
-      if (!unit.is_cluster && m.op(unit.op).kind == OpKind::scatter_)
-        unit = {.cluster = clusterOf(m, unit.op, kernel::Nest::scatter)};
     for (OpId inner : m.region(r).ops)
       if (isControl(m.op(inner).kind)) collectUnits(m, m.op(inner), cluster);
   }

@@ -81,8 +81,7 @@ class Sharing {
 
   void visit(const Unit& unit, Walk& walk) {
     const Op& op = unit.is_cluster ? *m_.def(unit.cluster.outputs[0]) : m_.op(unit.op);
-    if (unit.is_cluster && (unit.cluster.nest == kernel::Nest::update ||
-                            unit.cluster.nest == kernel::Nest::scatter)) {
+    if (unit.is_cluster && kernel::isInPlace(unit.cluster.nest)) {
       for (size_t o = 0; o < op.results.size(); ++o) share(unit, op.result(o), op.operand(o), walk);
     } else if (unit.is_cluster) {
       for (Value v : unit.cluster.outputs) takeHome(unit.cluster, v, walk);
