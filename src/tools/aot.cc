@@ -21,8 +21,8 @@ constexpr char kUsage[] = R"(usage: tercel-aot FILE -o FOLDER [FLAG...]    (- is
 FILE is a StableHLO portable artifact, what jax.export wrote for cpu, or an artifact that tercel.aot
 saved. FOLDER gets a library: NAME.so, NAME.a, NAME.h, NAME.hpp and NAME.cmake.
 
-  --name=NAME          of the program (default: the file's)
-  --procedure=NAME     of the one procedure of a StableHLO file (default: run)
+  --name=NAME          of the program of a StableHLO file (default: the file's)
+  --procedure=NAME     of its one procedure (default: run)
   --size=NAME=N[,N...] of a symbolic dimension of a jax.export file; several sizes make several
                        signatures: --size=b=1,8 makes run_b1 and run_b8
   --shape=ARGUMENT=DIMS[,DIMS...]
@@ -48,7 +48,7 @@ Result<Request> parse(CommandLine& line) {
   Request request;
   request.folder = line.value("output");
   request.name = line.value("name");
-  request.procedure = line.value("procedure", "run");
+  request.procedure = line.value("procedure");
   request.targets = line.value("targets");
   request.artifact = line.value("artifact");
   request.side_file = line.flag("side-file");
@@ -61,11 +61,15 @@ Result<Request> parse(CommandLine& line) {
     return invalidArgument("name a folder for the library, -o FOLDER, or an --artifact");
   }
   request.file = line.words()[0];
-  if (request.name.empty()) {
-    const std::string stem = std::filesystem::path(request.file).stem().string();
-    for (char c : stem == "-" ? "program" : stem) request.name += std::isalnum(c) ? c : '_';
-  }
   return request;
+}
+
+std::string nameOf(const Request& request) {
+  if (!request.name.empty()) return request.name;
+  const std::string stem = std::filesystem::path(request.file).stem().string();
+  std::string name;
+  for (char c : stem == "-" ? "program" : stem) name += std::isalnum(c) ? c : '_';
+  return name;
 }
 
 // The plugin's functions, looked up by name.
@@ -121,7 +125,7 @@ Status addProcedure(const Plugin& plugin, const Request& request,
   }
   tercel_procedure_spec spec = {};
   spec.struct_size = sizeof(spec);
-  spec.name = request.procedure.c_str();
+  spec.name = request.procedure.empty() ? "run" : request.procedure.c_str();
   spec.signature = signature.text.c_str();
   spec.module = module.data();
   spec.module_size = module.size();
@@ -136,6 +140,9 @@ Result<tercel_artifact*> makeArtifact(const Plugin& plugin, const Request& reque
   TERCEL_ASSIGN(std::vector<std::byte> file, readFile(request.file));
   tercel_artifact* artifact = nullptr;
   if (program::isArtifact(file)) {
+    if (!request.name.empty() || !request.procedure.empty()) {
+      return invalidArgument("an artifact has its names: --name and --procedure are for StableHLO");
+    }
     TERCEL_TRY(CALL(plugin, tercel_artifact_parse, file.data(), file.size(), &artifact));
     if (!request.targets.empty()) {
       TERCEL_TRY(compile(plugin, request, artifact));
@@ -148,7 +155,7 @@ Result<tercel_artifact*> makeArtifact(const Plugin& plugin, const Request& reque
   }
   TERCEL_ASSIGN(const ExportedFile exported, readExported(std::move(file)));
   TERCEL_ASSIGN(const auto signatures, signaturesOf(exported.arguments, request.sizes));
-  TERCEL_TRY(CALL(plugin, tercel_artifact_create, request.name.c_str(), &artifact));
+  TERCEL_TRY(CALL(plugin, tercel_artifact_create, nameOf(request).c_str(), &artifact));
   for (const Signature& signature : signatures) {
     TERCEL_TRY(addProcedure(plugin, request, exported.module, signature, artifact));
   }

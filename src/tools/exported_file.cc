@@ -50,9 +50,9 @@ class Exported : private flatbuffers::Table {
 
  private:
   bool verifyTypes(flatbuffers::Verifier& verifier, flatbuffers::voffset_t field) const {
+    if (!VerifyOffset(verifier, field)) return false;
     const Types* list = GetPointer<const Types*>(field);
-    return VerifyOffset(verifier, field) && verifier.VerifyVector(list) &&
-           verifier.VerifyVectorOfTables(list);
+    return verifier.VerifyVector(list) && verifier.VerifyVectorOfTables(list);
   }
 
   static constexpr flatbuffers::voffset_t kArguments = 10, kPlatforms = 22, kModule = 30,

@@ -12,17 +12,63 @@ namespace {
 
 constexpr std::string_view kNumpyMagic = "\x93NUMPY";
 
-// Where the elements of a .npy file begin. Its header is text; the lengths before it little-endian.
-Result<size_t> numpyOffset(std::string_view file, const std::string& path) {
+// The text that a .npy file starts with, and where its elements begin. The lengths before the text are
+// little-endian.
+struct NumpyHeader {
+  std::string_view text;
+  size_t elements;
+};
+
+Result<NumpyHeader> numpyHeader(std::string_view file, const std::string& path) {
   if (file.size() < 12) return invalidArgument(path, " is cut off");
   auto byte = [&](size_t i) { return static_cast<size_t>(static_cast<unsigned char>(file[i])); };
   size_t start = byte(6) == 1 ? 10 : 12;
   size_t length = byte(8) | byte(9) << 8;
   if (start == 12) length |= byte(10) << 16 | byte(11) << 24;
-  if (file.size() < start + length) return invalidArgument(path, " is cut off");
-  if (file.substr(start, length).find("'fortran_order': True") != file.npos)
+  if (file.size() - start < length) return invalidArgument(path, " is cut off");
+  return NumpyHeader{file.substr(start, length), start + length};
+}
+
+// What stands after a key, up to one of `ends`.
+std::string_view valueOf(std::string_view header, std::string_view key, std::string_view ends) {
+  const size_t at = header.find(key);
+  if (at == header.npos) return {};
+  std::string_view rest = header.substr(at + key.size());
+  rest.remove_prefix(std::min(rest.size(), rest.find_first_not_of(": '(")));
+  return rest.substr(0, rest.find_first_of(ends));
+}
+
+// How NumPy writes the type: "<f4". Types that it lacks are bytes to it, as ml_dtypes has them.
+std::string numpyType(DType dtype) {
+  const bool is_foreign = isSmall(dtype) || dtype == DType::bf16;
+  const bool is_byte = byteSize(dtype) == 1;
+  const char kind = is_foreign          ? 'V'
+                    : isPred(dtype)     ? 'b'
+                    : isSigned(dtype)   ? 'i'
+                    : isUnsigned(dtype) ? 'u'
+                    : isComplex(dtype)  ? 'c'
+                                        : 'f';
+  return cat(is_byte && !is_foreign ? '|' : '<', kind, byteSize(dtype));
+}
+
+std::string numpyDims(const Dims& dims) {
+  std::string text;
+  for (int64_t dim : dims) text += cat(text.empty() ? "" : ", ", dim);
+  return dims.size() == 1 ? text + "," : text;
+}
+
+Status checkHeader(std::string_view header, const std::string& path, const Shape& shape) {
+  const std::string_view order = valueOf(header, "'fortran_order'", ",}");
+  const std::string_view type = valueOf(header, "'descr'", "'");
+  const std::string_view dims = valueOf(header, "'shape'", ")");
+  const std::string wanted = numpyType(shape.dtype);
+  if (type.size() < 2 || type.substr(1) != wanted.substr(1) ||
+      (type[0] != wanted[0] && byteSize(shape.dtype) > 1) || dims != numpyDims(shape.dims))
+    return invalidArgument(path, " has elements ", type, " in the shape (", dims, "); ",
+                           toString(shape), " is ", wanted, " in (", numpyDims(shape.dims), ")");
+  if (order != "False" && shape.rank() > 1)
     return invalidArgument(path, " is in Fortran order; save a C-ordered array");
-  return start + length;
+  return Status();
 }
 
 template <class T>
@@ -46,8 +92,9 @@ Result<ir::Literal> readInput(const std::string& path, const Shape& shape) {
   TERCEL_ASSIGN(std::vector<std::byte> bytes, readFile(path));
   std::string_view file(reinterpret_cast<const char*>(bytes.data()), bytes.size());
   if (file.starts_with(kNumpyMagic)) {
-    TERCEL_ASSIGN(size_t offset, numpyOffset(file, path));
-    bytes.erase(bytes.begin(), bytes.begin() + static_cast<ptrdiff_t>(offset));
+    TERCEL_ASSIGN(const NumpyHeader header, numpyHeader(file, path));
+    TERCEL_TRY(checkHeader(header.text, path, shape));
+    bytes.erase(bytes.begin(), bytes.begin() + static_cast<ptrdiff_t>(header.elements));
   }
   if (static_cast<int64_t>(bytes.size()) != shape.bytes())
     return invalidArgument(path, " has ", bytes.size(), " bytes of elements; ", toString(shape),

@@ -9,8 +9,8 @@
 
 namespace tercel::tools {
 
-// The array of a .npy file, or a file of nothing but the elements; it must have the bytes of
-// `shape`, row-major.
+// The array of a .npy file, which must be of the shape and type, or a file of nothing but the
+// elements, which must have the bytes of `shape`, row-major.
 Result<ir::Literal> readInput(const std::string& path, const Shape& shape);
 
 // Numbers around zero; small ones that serve as indices where the type is an integer. The same for

@@ -124,3 +124,37 @@ def test_static_libraries_for_different_levels_in_one_program(tmp_path):
                                       lambda x, a: jnp.linalg.solve(a, x)])
 def test_a_part_is_small(tmp_path, function):
     assert save(tmp_path, "part", ["x86-64-v3"], function) < 300_000
+
+
+CXX_MAIN = r"""
+#include <array>
+#include <atomic>
+#include <iostream>
+#include <memory>
+#include <regex>
+#include "one.hpp"
+int main() {
+  std::atomic<int> flag{1};
+  auto name = std::make_shared<std::string>(std::to_string(12345678901234567ull));
+  if (!std::regex_match(*name, std::regex("[0-9]+"))) return 1;
+  flag.wait(0);
+  flag.notify_all();
+  one_program::Instance instance;
+  std::array<float, 24> x{}, y{};
+  std::array<float, 576> a{};
+  for (int i = 0; i < 24; ++i) x[i] = 24 - i;
+  instance.one(x, a, y);
+  std::cout << y[0] << " " << y[23];
+}
+"""
+
+
+@pytest.mark.skipif(shutil.which("c++") is None, reason="no C++ compiler")
+@pytest.mark.parametrize("how", [[], ["-static"]], ids=["shared", "static"])
+def test_static_libraries_in_programs_that_have_libstdcxx_themselves(tmp_path, how):
+    save(tmp_path, "one", available(FLAGS)[:1], lambda x, a: jnp.sort(x))
+    (tmp_path / "main.cc").write_text(CXX_MAIN)
+    subprocess.run(["c++", "-std=c++20", "main.cc", "one.a", "-o", "main", "-lm", "-lpthread",
+                    "-ldl", *how], cwd=tmp_path, check=True)
+    assert subprocess.run([tmp_path / "main"], check=True, capture_output=True,
+                          text=True).stdout == "1 24"

@@ -1,6 +1,7 @@
 """tercel-aot and tercel-run: from StableHLO to a library and a call, without Python."""
 
 import ctypes
+import itertools
 import pathlib
 import subprocess
 import sys
@@ -216,6 +217,50 @@ def test_an_artifact_is_listed_run_and_compared(tmp_path):
     assert "is not that of" in tool(*words, "--repeat=2", fails=True)
     assert "no procedure sub" in tool(RUN, path, "--procedure=sub", fails=True)
     assert "no argument y" in tool(RUN, path, "--procedure=add", "--input=y=z", fails=True)
+
+
+@pytest.mark.skipif(RUN is None, reason="tercel-run was not built")
+@pytest.mark.parametrize("given, word", [
+    (np.ones(4, np.int32), "elements <i4 in the shape (4,); f32[4] is <f4 in (4,)"),
+    (np.ones(4, ">f4"), "elements >f4"), (np.ones(2, np.float64), "elements <f8"),
+    (np.ones((4, 1), np.float32), "in the shape (4, 1)"),
+    (np.ones((2, 2), np.float32), "in the shape (2, 2)"), (np.ones(4, "V4"), "elements |V4")])
+def test_arrays_of_other_types_and_shapes_are_refused(tmp_path, given, word):
+    Program.get_compiled_artifact(Counter()).save(tmp_path / "counter.tercel")
+    np.save(tmp_path / "x.npy", given)
+    assert word in tool(RUN, tmp_path / "counter.tercel", "--procedure=add",
+                        f"--input=x={tmp_path / 'x.npy'}", fails=True)
+
+
+@pytest.mark.skipif(RUN is None, reason="tercel-run was not built")
+@pytest.mark.parametrize("dtype", ["bool", "int8", "uint64", "float16", "bfloat16", "float8_e4m3fn",
+                                   "int4", "complex64"])
+def test_arrays_of_every_type_are_read(tmp_path, dtype):
+    x = np.array([[1, 0, 1]]).astype(jnp.dtype(dtype))
+    with jax.enable_x64(True):
+        aot.compile(lambda x: x, x, name="same").save(tmp_path / "same.tercel")
+    np.save(tmp_path / "x.npy", x)
+    told = tool(RUN, tmp_path / "same.tercel", "--procedure=same",
+                f"--input=x={tmp_path / 'x.npy'}", f"--expect=result={tmp_path / 'x.npy'}")
+    assert "by at most 0" in told and ("[1,3] 1 0 1" in told or dtype == "float8_e4m3fn")
+
+
+def test_altered_exported_files_are_refused(tmp_path):
+    file = exported().serialize()
+    for at, by in itertools.product(range(80), (0x80, 0xf4)):
+        changed = bytearray(file)
+        changed[at] ^= by
+        (tmp_path / "changed.export").write_bytes(changed)
+        done = subprocess.run([AOT, tmp_path / "changed.export", f"--artifact={tmp_path / 'out'}"],
+                              capture_output=True, text=True)
+        assert done.returncode in (0, 1), (at, done)
+
+
+def test_an_artifact_has_its_names(tmp_path):
+    path = tmp_path / "f.tercel"
+    aot.compile(lambda x: x, np.float32(1), name="f").save(path)
+    for flag in ("--name=g", "--procedure=g"):
+        assert "an artifact has its names" in tool(AOT, path, "-o", tmp_path, flag, fails=True)
 
 
 def test_the_library_of_an_artifact_for_other_cpus(tmp_path):
