@@ -2,6 +2,7 @@
 
 import ctypes
 import functools
+import operator
 
 import numpy as np
 
@@ -152,6 +153,14 @@ def check(code, where=""):
     if code:
         message = library().tercel_error_message().decode(errors="replace")
         raise _ERRORS.get(code, ProgramError)(f"{where}: {message}" if where else message, code)
+
+
+def int32(value, what):
+    """The number itself: ctypes would drop its upper bits."""
+    given = operator.index(value)
+    if not -2**31 <= given < 2**31:
+        raise ValueError(f"{what}={given} is out of range")
+    return given
 
 
 def number(dtype):

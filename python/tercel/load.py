@@ -75,7 +75,7 @@ class _Handle:
         self._custom_calls = CustomCalls(custom_calls)
         self._lock = threading.RLock()
         self._is_busy = False
-        options = abi.InstanceOptions(num_threads=num_threads)
+        options = abi.InstanceOptions(num_threads=abi.int32(num_threads, "num_threads"))
         if self._custom_calls.function:
             options.custom_call = self._custom_calls.function
         abi.check(abi.library().tercel_instance_create(

@@ -28,6 +28,15 @@ std::string declaration(const program::Artifact& artifact, const program::Proced
   return text + ");\n";
 }
 
+// A name is any text.
+std::string inComment(std::string text) {
+  for (size_t i = 0; i < text.size(); ++i) {
+    const std::string_view pair = std::string_view(text).substr(i, 2);
+    if (static_cast<unsigned char>(text[i]) < ' ' || pair == "*/" || pair == "/*") text[i] = ' ';
+  }
+  return text;
+}
+
 std::string globalsEnum(const program::Artifact& artifact) {
   if (artifact.globals.empty()) return "";
   std::string text = "/* Numbers of the globals. */\nenum {\n";
@@ -36,7 +45,7 @@ std::string globalsEnum(const program::Artifact& artifact) {
     const program::Global& global = artifact.globals[g];
     names.push_back(unlike(
         names, cat(upper(artifact.name), "_GLOBAL_", upper(identifier(global.name)))));
-    text += cat("  ", names.back(), " = ", g, ", /* ", global.name, ": ", toString(global.shape),
+    text += cat("  ", names.back(), " = ", g, ", /* ", inComment(global.name), ": ", toString(global.shape),
                 global.is_mutable ? "" : ", not mutable", " */\n");
   }
   return text + "};\n\n";
@@ -58,7 +67,8 @@ void @_destroy(@* instance);
 /* Of the last call on this thread that failed. */
 const char* @_error_message(void);
 
-/* `bytes` of a global must be its size; `global` is one of the numbers above. */
+/* `bytes` must be the global's size to set it, no less to get it; `global` is one of the numbers
+ * above. */
 int @_get_global(const @* instance, size_t global, void* data, size_t bytes);
 int @_set_global(@* instance, size_t global, const void* data, size_t bytes);
 /* The values of all mutable globals, in a file. */

@@ -23,6 +23,9 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr const char* kCMake = R"(# include() this file, then link to tercel::@ (shared) or tercel::@_static.
+if(TARGET tercel::@)
+  return()
+endif()
 add_library(tercel::@ SHARED IMPORTED)
 set_target_properties(tercel::@ PROPERTIES
   IMPORTED_LOCATION "${CMAKE_CURRENT_LIST_DIR}/@.so"
@@ -66,12 +69,20 @@ class Draft {
   Status write(const std::string& file, const std::string& text) const {
     return write(file, std::as_bytes(std::span(text)));
   }
+  // What stands in the way of one stops all.
   Status publish(const std::vector<std::string>& files) const {
+    std::error_code error;
+    auto failed = [&](const std::string& file) {
+      return internalError("cannot write ", (folder_ / file).string(), ": ", error.message());
+    };
     for (const std::string& file : files) {
-      std::error_code error;
+      if (!fs::is_directory(folder_ / file)) continue;
+      error = std::make_error_code(std::errc::is_a_directory);
+      return failed(file);
+    }
+    for (const std::string& file : files) {
       fs::rename(draft_ / file, folder_ / file, error);
-      if (error) return internalError("cannot write ", (folder_ / file).string(), ": ",
-                                      error.message());
+      if (error) return failed(file);
     }
     return Status();
   }

@@ -348,7 +348,7 @@ TEST(ProgramApi, ASecondThreadIsRefused) {
       [&] { EXPECT_EQ(tercel_instance_call(instance, 0, &in, 1, &out, 1), TERCEL_OK); });
   while (!meeting.inside) std::this_thread::yield();
   EXPECT_EQ(tercel_instance_call(instance, 0, &in, 1, &out2, 1), TERCEL_FAILED_PRECONDITION);
-  EXPECT_STREQ(tercel_error_message(), "another thread is using this instance of c_program");
+  EXPECT_STREQ(tercel_error_message(), "another call is using this instance of c_program");
   meeting.leave = true;
   first.join();
   tercel_instance_destroy(instance);

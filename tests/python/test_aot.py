@@ -201,7 +201,6 @@ def test_storing_into_an_instance_from_outside():
 def test_copies_of_an_instance_are_independent(copied):
     linear = Linear()
     linear.run(matrix(2))
-    linear._params.b.block_until_ready()
     other = copied(linear)
     assert float(other.run(matrix(2))[0, 0]) == 19 and float(linear._w[0, 0]) == 9
     assert float(linear.run(matrix(3))[0, 0]) == 28 and float(other._w[0, 0]) == 19

@@ -186,6 +186,18 @@ def test_saving_through_a_link(tmp_path):
         assert (tmp_path / "link").is_symlink()
         assert (tmp_path / "target").read_bytes() == made.to_bytes()
         (tmp_path / "target").write_bytes(b"old")
+    (tmp_path / "folder").mkdir()
+    (tmp_path / "link_to_folder").symlink_to("folder")
+    with pytest.raises(RuntimeError, match="directory"):
+        made.save(tmp_path / "link_to_folder")
+    assert (tmp_path / "link_to_folder").is_symlink()
+
+
+def test_saving_to_a_pipe():
+    done = subprocess.run([sys.executable, "-c", "import numpy as np, jax; from tercel import aot\n"
+                           "aot.compile(jax.numpy.tanh, np.float32(1)).save('/dev/stdout')"],
+                          stdout=subprocess.PIPE, check=True)
+    assert package.load(done.stdout).tanh(np.float32(0)) == 0
 
 
 @pytest.mark.native

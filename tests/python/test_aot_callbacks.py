@@ -179,7 +179,8 @@ def test_prints_may_go_elsewhere():
     (lambda x: (jax.debug.print("{:>8.2f}", x[0]), x)[1], "jax.debug.print of .*: no {:>8.2f} for"),
     (lambda x: (jax.debug.print("{:.2f}", x[0] > 1), x)[1], "jax.debug.print of .*: no {:.2f} for"),
     (lambda x: (jax.debug.print("{:.999f}", x[0]), x)[1], "jax.debug.print of .*: no {:.999f} for"),
-    (lambda x: (jax.debug.print("{x.shape}", x=x), x)[1], "jax.debug.print of '{x.shape}': .*shape"),
+    (lambda x: (jax.debug.print("{x.shape}", x=x), x)[1],
+     "jax.debug.print of '{x.shape}': .*shape"),
     (lambda x: jax.lax.cond(x[0] > 0, jax.jit(lambda y: (jax.debug.callback(triple, y), y)[1]),
                             lambda y: y, x), "jax.debug.callback"),
 ])

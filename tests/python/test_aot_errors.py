@@ -183,7 +183,7 @@ def with_method(function):
     (lambda: Program.like(VECTOR, {"n": 0}), TypeError,
      "{'n': 0} are no names of dimensions, as \"batch, ...\""),
     (lambda: type("Bad", (Program,), {}, export_name=3), TypeError, "Bad: export_name=3 is not a"),
-    (lambda: type("Bad", (Program,), {}, export_name=""), ValueError, "Bad: the name '' is no name"),
+    (lambda: type("Bad", (Program,), {}, export_name=""), ValueError, "Bad: the name '' is no"),
     (lambda: Program.like(VECTOR, n=(1, 2)), TypeError, "no dimension has a name"),
     (lambda: type("Bad", (Program,), {"_p": {"w": VECTOR, "f": print}}), TypeError,
      "Bad: global p.f is a builtin_function_or_method"),

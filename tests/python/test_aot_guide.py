@@ -129,7 +129,7 @@ def test_the_program_in_c(line):
     for link in (target, target.replace("tercel::line", static)):
         (folder / "CMakeLists.txt").write_text(
             "cmake_minimum_required(VERSION 3.16)\nproject(main C CXX)\n"
-            f"{include}\nadd_executable(main main.c)\n{link}\n")
+            f"{include}\n{include}\nadd_executable(main main.c)\n{link}\n")
         run(folder, "cmake", "-S", ".", "-B", "build")
         run(folder, "cmake", "--build", "build")
         close(run(folder, "build/main").split(",")[0], 7)

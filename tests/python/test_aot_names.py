@@ -69,6 +69,22 @@ def test_headers_are_right(tmp_path):
     assert subprocess.run([tmp_path / "main"]).returncode == 0
 
 
+def test_keys_that_comments_cannot_hold(tmp_path):
+    values = {"*/ int evil; /*": np.float32(1), "a\nb\\": np.float32(2), "*/*/": np.float32(3)}
+    members = {"_values": values, "run": lambda self: self._values["a\nb\\"]}
+    Program.get_compiled_artifact(type("Net", (Program,), members)).save_library(tmp_path)
+    check_syntax(tmp_path / "net.h", "-xc", "-std=c11")
+    assert "evil;" in (tmp_path / "net.h").read_text()
+
+
+def test_what_stands_in_the_way_of_one_file_stops_all(tmp_path):
+    artifact = aot.compile(lambda x: x, np.float32(1), name="net")
+    (tmp_path / "net.hpp").mkdir()
+    with pytest.raises(Exception, match="cannot write .*net.hpp: Is a directory"):
+        artifact.save_library(tmp_path)
+    assert [path.name for path in tmp_path.iterdir()] == ["net.hpp"]
+
+
 @pytest.mark.parametrize("name", ["class", "int", "co_yield", "main", "std", "errno", "uint8_t",
                                   "exp", "time", "printf", "FILE", "math", "string", "complex",
                                   "tercel_program"])

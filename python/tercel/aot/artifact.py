@@ -30,9 +30,10 @@ class Artifact:
         self._builder.set_tree(_tree_of_globals(declaration))
         for trace in traces:
             self._add_procedure(trace)
-        self._compiled = None
-        self._set_num_threads(num_threads)
-        self._compile(targets, optimization_level)
+        if num_threads is not None:
+            self._builder.set_num_threads(num_threads)
+        self._compiled = _choice(("native", 2), targets, optimization_level)
+        self._builder.compile(*self._compiled)
 
     def __repr__(self):
         targets, optimization_level = self._compiled
@@ -44,36 +45,32 @@ class Artifact:
 
     def save(self, path, num_threads=None):
         """Writes one file with the program and its code for all targets. `num_threads` as in
-        get_compiled_artifact, where another number is wanted."""
-        self._set_num_threads(num_threads)
-        self._builder.save(os.fsencode(path))
+        get_compiled_artifact, where another number is wanted. Of a link, it writes the target."""
+        self._builder_for(num_threads=num_threads).save(os.fsencode(_followed(path)))
 
     def save_library(self, directory, targets=None, side_file=False, runtime_directory=None,
                      optimization_level=None, num_threads=None):
         """Writes name.so, name.a, name.h, name.hpp, tercel_program.h and name.cmake.
 
         `targets`, `optimization_level` and `num_threads` as in get_compiled_artifact, where another
-        choice is wanted: a library has code for one architecture. With `side_file` the globals' values lie in
-        name.weights, which is mapped into memory, and not in the library.
+        choice is wanted for this library, which has code for one architecture. With `side_file` the
+        globals' values lie in name.weights, which is mapped into memory, and not in the library.
         """
-        self._set_num_threads(num_threads)
-        self._compile(targets, optimization_level)
+        builder = self._builder_for(targets, optimization_level, num_threads)
         runtime = runtime_directory and os.fsencode(runtime_directory)
-        self._builder.save_library(os.fsencode(directory), side_file, runtime)
+        builder.save_library(os.fsencode(directory), side_file, runtime)
 
-    def _set_num_threads(self, num_threads):
+    def _builder_for(self, targets=None, optimization_level=None, num_threads=None):
+        """The artifact's own stays as it is: a copy has the options of one call."""
+        wanted = _choice(self._compiled, targets, optimization_level)
+        if wanted == self._compiled and num_threads is None:
+            return self._builder
+        builder = self._builder.copy()
         if num_threads is not None:
-            self._builder.set_num_threads(operator.index(num_threads))
-
-    def _compile(self, targets, optimization_level):
-        """Where something is asked for that it is not compiled for."""
-        before = self._compiled or ("native", 2)
-        targets = before[0] if targets is None else _listed(targets)
-        level = before[1] if optimization_level is None else operator.index(optimization_level)
-        wanted = targets, level
+            builder.set_num_threads(num_threads)
         if wanted != self._compiled:
-            self._builder.compile(*wanted)
-            self._compiled = wanted
+            builder.compile(*wanted)
+        return builder
 
     def _add_global(self, known, value):
         self._builder.add_global(known.name, types.physical(known.type), value, known.mutable)
@@ -87,6 +84,18 @@ class Artifact:
             trace.where, trace.procedure.name, trace.signature.text,
             trace.exported.mlir_module_serialized, trace.used, trace.stored, arguments, results,
             _tree_of_call(trace))
+
+
+def _choice(default, targets, optimization_level):
+    return (default[0] if targets is None else _listed(targets),
+            default[1] if optimization_level is None else operator.index(optimization_level))
+
+
+def _followed(path):
+    """The file that a link leads to, which need not be there. What /dev/stdout leads to may have no
+    path of its own."""
+    real = os.path.realpath(path)
+    return path if os.path.exists(path) and not os.path.exists(real) else real
 
 
 def _listed(targets):

@@ -6,9 +6,13 @@ itself can serve.
 """
 
 import functools
+import re
 
 import jax
 import jax.ffi
+import jax.numpy as jnp
+
+from tercel.aot import types
 
 PLATFORM = "tercel"
 DEBUG_PRINT = "tercel_debug_print"  # src/runtime/engine/debug_print.cc
@@ -42,7 +46,12 @@ def obstacles(program):
             yield _NAMES[name]
         elif equation.params.get("ordered"):
             yield f"an ordered {_NAMES[name]}"
-        elif name != "debug_print" and not _function_name(equation.params["callback"]):
+        elif name == "debug_print":
+            try:
+                _print_text([value.aval for value in equation.invars], **equation.params)
+            except (AttributeError, TypeError, ValueError) as error:
+                yield f"{_NAMES[name]} of {equation.params['fmt']!r}: {error}"
+        elif not _function_name(equation.params["callback"]):
             yield f"{_NAMES[name]} of a function without a name"
 
 
@@ -71,16 +80,19 @@ def _call(context, *operands, callback, effect, **options):
     return rule(context, *operands)
 
 
-def _debug_print(context, *operands, fmt, in_tree, static_args, has_placeholders, **options):
+def _debug_print(context, *operands, **options):
+    rule = jax.ffi.ffi_lowering(DEBUG_PRINT, has_side_effect=True)
+    return rule(context, *operands, format=_print_text(context.avals_in, **options))
+
+
+def _print_text(kinds, *, fmt, in_tree, static_args, has_placeholders, **options):
     del options
-    fixed, places = dict(static_args), iter(range(len(operands)))
-    leaves = [str(fixed[i]) if i in fixed else _Place(next(places))
+    fixed, places = dict(static_args), map(_Place, range(len(kinds)), kinds)
+    leaves = [str(fixed[i]) if i in fixed else next(places)
               for i in range(in_tree.num_leaves)]
     args, kwargs = jax.tree.unflatten(in_tree, leaves)
     text = fmt.format(*args, **kwargs) if has_placeholders else " ".join(map(str, [fmt, *args]))
-    text = text.replace("{", "{{").replace("}", "}}").replace(_OPEN, "{").replace(_CLOSE, "}")
-    rule = jax.ffi.ffi_lowering(DEBUG_PRINT, has_side_effect=True)
-    return rule(context, *operands, format=text)
+    return text.replace("{", "{{").replace("}", "}}").replace(_OPEN, "{").replace(_CLOSE, "}")
 
 
 _OPEN, _CLOSE = "\ue000", "\ue001"
@@ -89,11 +101,25 @@ _OPEN, _CLOSE = "\ue000", "\ue001"
 class _Place:
     """An operand's place in a text: {0}, or {0:.3f}."""
 
-    def __init__(self, number):
+    def __init__(self, number, kind):
         self._number = number
+        self._kind = kind
 
     def __format__(self, spec):
+        if spec and not re.fullmatch(_specs(self._kind.dtype), spec):
+            raise ValueError(f"no {{:{spec}}} for {types.text(self._kind)}")
         return f"{_OPEN}{self._number}{':' + spec if spec else ''}{_CLOSE}"
 
     def __repr__(self):
         return format(self)
+
+
+def _specs(dtype):
+    """What the runtime writes as Python does: fewer than 512 characters."""
+    if jnp.issubdtype(dtype, jnp.complexfloating):
+        return r"(\.\d\d?)?[eEfFgG]"
+    if jnp.issubdtype(dtype, jnp.floating) and dtype.itemsize > 1:
+        return r"[+ ]?0?\d?\d?(\.\d\d?)?[eEfFgG]"
+    if jnp.issubdtype(dtype, jnp.integer) and dtype != jnp.uint64:
+        return r"[+ ]?0?\d?\d?d"
+    return ""

@@ -45,7 +45,9 @@ class Declaration:
     def __init__(self, cls, export_name=None):
         self.cls = cls
         self.class_name = cls.__name__
-        self.name = export_name or _snake_case(cls.__name__)
+        self.name = _snake_case(cls.__name__) if export_name is None else export_name
+        if not isinstance(self.name, str):
+            raise TypeError(f"{cls.__name__}: export_name={self.name!r} is not a str")
         if not self.name.isidentifier() or not self.name.isascii():
             raise ValueError(f"{cls.__name__}: the name {self.name!r} is no name of C's")
         self.globals = []

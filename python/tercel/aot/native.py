@@ -45,6 +45,7 @@ _POINTER, _TEXT = ctypes.c_void_p, ctypes.c_char_p
 
 _FUNCTIONS = {
     "tercel_artifact_create": [_TEXT, _POINTER],
+    "tercel_artifact_parse": [_TEXT, ctypes.c_size_t, _POINTER],
     "tercel_artifact_add_global": [_POINTER, _POINTER],
     "tercel_artifact_add_procedure": [_POINTER, _POINTER],
     "tercel_artifact_set_tree": [_POINTER, _TEXT],
@@ -69,10 +70,13 @@ class Builder:
 
     def __init__(self, name):
         self.name = name
-        self._address = ctypes.c_void_p()
-        abi.check(library().tercel_artifact_create(name.encode(), ctypes.byref(self._address)),
-                  name)
-        weakref.finalize(self, library().tercel_artifact_destroy, self._address)
+        self._make(library().tercel_artifact_create, name.encode())
+
+    def copy(self):
+        made = object.__new__(Builder)
+        made.name, file = self.name, self.serialize()
+        made._make(library().tercel_artifact_parse, file, len(file))
+        return made
 
     def add_global(self, name, kind, data, mutable):
         """`data` is a dense array, or None where there is no first value."""
@@ -95,10 +99,11 @@ class Builder:
         self._call("set_tree", tree.encode())
 
     def set_num_threads(self, num_threads):
-        self._call("set_num_threads", num_threads)
+        self._call("set_num_threads", abi.int32(num_threads, "num_threads"))
 
     def compile(self, targets, optimization_level):
-        self._call("set_optimization_level", optimization_level)
+        level = abi.int32(optimization_level, "optimization_level")
+        self._call("set_optimization_level", level)
         self._call("compile", targets.encode())
 
     def serialize(self):
@@ -115,6 +120,11 @@ class Builder:
     def save_library(self, directory, side_file, runtime_directory):
         options = LibraryOptions(side_file=side_file, runtime_directory=runtime_directory)
         self._call("save_library", directory, ctypes.byref(options))
+
+    def _make(self, function, *arguments):
+        self._address = ctypes.c_void_p()
+        abi.check(function(*arguments, ctypes.byref(self._address)), self.name)
+        weakref.finalize(self, library().tercel_artifact_destroy, self._address)
 
     def _call(self, function, *arguments, where=None):
         code = getattr(library(), f"tercel_artifact_{function}")(self._address, *arguments)

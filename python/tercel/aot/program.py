@@ -31,7 +31,7 @@ class Program:
     def __init__(self):
         if type(self) is Program:
             raise TypeError("Program is a base class: make a subclass, with procedures")
-        object.__setattr__(self, "_tercel_values", InstanceValues(self._tercel))
+        object.__setattr__(self, "_tercel_values", InstanceValues.first(self._tercel))
 
     def __setattr__(self, name, value):
         if name not in self._tercel.attributes:
@@ -39,6 +39,17 @@ class Program:
                 f"{self._tercel_values.where}: {name} is no global: give {type(self).__name__} an "
                 f"array or a tree of arrays of that name")
         super().__setattr__(name, value)
+
+    def __copy__(self):
+        values = self._tercel_values
+        if not isinstance(values, InstanceValues):
+            raise TypeError(f"{values.where}: a program cannot be copied in a procedure")
+        made = object.__new__(type(self))
+        vars(made).update(vars(self), _tercel_values=values.copy())
+        return made
+
+    def __deepcopy__(self, memo):
+        return self.__copy__()
 
     def _tercel_call(self, procedure, args, kwargs):
         where = f"{type(self).__name__}.{procedure.name}"

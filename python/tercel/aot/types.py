@@ -47,6 +47,9 @@ def like(tree, dims=None, /, **sizes):
     leaves, treedef = jax.tree_util.tree_flatten_with_path(tree)
     types = [type_of(leaf, f"Program.like: {place('tree', path)}") for path, leaf in leaves]
     if dims is not None:
+        if not isinstance(dims, str):
+            raise TypeError(f"Program.like: {dims!r} are no names of dimensions, as "
+                            '"batch, ..."')
         listed = {name: _listed(name, values) for name, values in sizes.items()}
         types = [_sized(kind, dims, listed) for kind in types]
     elif sizes:
@@ -87,10 +90,13 @@ def text(kind):
 
 def matches(tree, treedef, names, where):
     """The leaves of a tree that must have this structure; TypeError says where it differs."""
-    leaves, found = jax.tree.flatten(tree)
+    root = names.root
+    try:
+        leaves, found = jax.tree.flatten(tree)
+    except ValueError as error:
+        raise TypeError(f"{where}: {root} is no tree for JAX: {error.__cause__ or error}") from None
     if found == treedef:
         return leaves
-    root = names.root
     if names == (root,):
         raise TypeError(f"{where}: {root}: a {type(tree).__name__} in place of an array")
     given = [place(root, path) for path, _ in jax.tree_util.tree_flatten_with_path(tree)[0]]
@@ -154,7 +160,8 @@ def type_of(leaf, where):
         raise TypeError(f"{where} has symbolic dimensions, {leaf.shape}: give them names and "
                         'their sizes, as in like(tree, "batch, ...", batch=(1, 8))')
     if not is_array(leaf) and not is_number(leaf):
-        raise TypeError(f"{where} is a {type(leaf).__name__}, not an array")
+        raise TypeError(f"{where} is a {type(leaf).__name__}, not an array, a number or a "
+                        "jax.ShapeDtypeStruct")
     try:
         return jax.ShapeDtypeStruct(np.shape(leaf), _canonical(jnp.result_type(leaf)))
     except TypeError:

@@ -44,7 +44,9 @@ class Values:
         self._write(attribute, [self.values[index] for index in attribute.leaves], tree)
 
     def flush(self):
-        for name, (tree, seen, made_of) in list(self._views.items()):
+        for name in list(self._views):
+            # Put back where it could be stored: a wrong tree is refused once.
+            tree, seen, made_of = self._views.pop(name)
             attribute = self.declaration.attributes[name]
             leaves = self._write(attribute, seen, tree)
             made_of = [was if new is old else self.values[index] for was, old, new, index
@@ -71,7 +73,7 @@ class Values:
 
     def _write(self, attribute, old, tree):
         leaves = types.matches(tree, attribute.treedef, attribute.names, self.where)
-        written, converted = {}, {}
+        written, copies = {}, {}
         for name, index, before, after in zip(attribute.names, attribute.leaves, old, leaves):
             if after is before:
                 continue
@@ -86,10 +88,10 @@ class Values:
                                   stacklevel=4)
                 continue
             written[index] = after
-            converted[index] = types.converted(after, known.type, where)
-        for index, value in converted.items():
-            # A copy: no argument, result or other global is the same array.
-            self.values[index] = jnp.copy(value)
+            # No argument, result or other global is the same array.
+            copies[index] = jnp.copy(types.converted(after, known.type, where))
+        for index, value in copies.items():
+            self.values[index] = value
             self.stored.add(index)
         return leaves
 
@@ -98,11 +100,19 @@ class InstanceValues(Values):
     """An instance's own arrays. Procedures may be given the memory of those that nobody else has
     seen; one thread at a time is in here."""
 
-    def __init__(self, declaration):
-        super().__init__(declaration, declaration.class_name,
-                         [_start(known) for known in declaration.globals])
+    def __init__(self, declaration, values):
+        super().__init__(declaration, declaration.class_name, values)
         self.lock = threading.RLock()
         self._seen = set()
+
+    @classmethod
+    def first(cls, declaration):
+        return cls(declaration, map(_start, declaration.globals))
+
+    def copy(self):
+        with self.lock:
+            self.flush()
+            return InstanceValues(self.declaration, map(jnp.copy, self.values))
 
     def load(self, attribute):
         with self.lock:

@@ -69,7 +69,7 @@ class Instance::Use {
   }
   Status status() const {
     if (holds_) return Status();
-    return failedPrecondition("another thread is using this instance of ",
+    return failedPrecondition("another call is using this instance of ",
                               instance_.artifact_->artifact().name);
   }
 
