@@ -90,7 +90,7 @@ class ScatterNest {
   void emitWindow(Emitter& e, const Indices& at, V task) {
     const Dims& dims = m_.shape(op_.operand(0)).dims;
     std::vector<V> start = windowStart(e, at);
-    V inside;
+    std::vector<Limit> limits;
     std::vector<int> window_of(dims.size(), -1);
     int next = 0;
     for (size_t d = 0; d < dims.size(); ++d) {
@@ -99,11 +99,21 @@ class ScatterNest {
       int64_t size = no_window ? 1 : window_[static_cast<size_t>(next)];
       if (!no_window) window_of[d] = next++;
       if (!start[d].valid()) continue;
-      V ok = b_.compare(Opcode::icmp, Predicate::ult, start[d], b_.index(dims[d] - size + 1));
-      inside = inside.valid() ? b_.binary(Opcode::and_, inside, ok) : ok;
+      limits.push_back({start[d], b_.index(dims[d] - size + 1)});
     }
-    auto body = [&] { emitWindowLoops(e, at, start, window_of, task); };
-    inside.valid() ? b_.ifThen(inside, [&] { e.scope(body); }) : body();
+    whereBelow(limits, [&] {
+      e.scope([&] { emitWindowLoops(e, at, start, window_of, task); });
+    });
+  }
+
+  struct Limit {
+    V start, limit;
+  };
+  // A branch for each is less work than one on all.
+  void whereBelow(std::span<const Limit> limits, const std::function<void()>& body) {
+    if (limits.empty()) return body();
+    const V ok = b_.compare(Opcode::icmp, Predicate::ult, limits[0].start, limits[0].limit);
+    b_.ifThen(ok, [&] { whereBelow(limits.subspan(1), body); });
   }
 
   void emitWindowLoops(Emitter& e, const Indices& at, const std::vector<V>& start,
