@@ -225,3 +225,12 @@ def test_what_is_joined_is_spread_over_short_rows(tercel, rng, x64, made, dtype)
             with jax.default_device(tercel):
                 got = program(row, *parts)
             np.testing.assert_array_equal(got, made(np, parts)[:, :, None] * row[:, None, :])
+
+
+@pytest.mark.parametrize("begin, end", [(0, 90), (3, 88), (7, 9), (10, 20), (5, 25), (29, 31)])
+def test_parts_of_copies_end_to_end(agree, rng, begin, end):
+    x = rng.normal(size=(10, 6)).astype(np.float32)
+    agree(lambda x: (jnp.tile(x, (9, 1))[begin:end] * 2, jnp.tile(x[:, 0], 9)[begin:end],
+                     jnp.tile(x, (9, 2))[begin:end, 1:9:2], jnp.resize(x, (end, 7)),
+                     jnp.broadcast_to(x.T[None], (15, 6, 10)).reshape(90, 10)[begin:end]), x)
+    agree(jax.grad(lambda x: (jnp.tile(x, (9, 1))[begin:end] ** 2).sum()), x)

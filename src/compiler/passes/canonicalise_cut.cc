@@ -95,6 +95,39 @@ Value sliceOfPad(Rewriter& rw, const Cut& cut, const Op& inner, const Dims& to) 
   return inside ? emitCut(rw, inner.operand(0), part) : Value{};
 }
 
+// Of an array that is repeated end to end, as jnp.tile writes it: the end of one copy, whole copies,
+// and the start of one.
+Value sliceOfCopies(Rewriter& rw, const Cut& cut, const Op& inner, const Shape& to) {
+  const Op* copies = rw.def(inner.operand(0), OpKind::broadcast_in_dim_);
+  const Dims& from = rw.shape(inner.result()).dims;
+  if (!copies || from.empty() || cut.stride[0] != 1) return {};
+  const Dims& wide = rw.shape(copies->result()).dims;
+  const Ints& where = copies->ints(AttrKey::broadcast_dimensions);
+  const auto row = static_cast<size_t>(std::ranges::find(where, 0) - where.begin());
+  const bool are_copies = row == where.size() || rw.shape(copies->operand(0)).dims[row] == 1;
+  if (!are_copies || wide.size() != from.size() + 1 || wide[0] * wide[1] != from[0] ||
+      !std::equal(from.begin() + 1, from.end(), wide.begin() + 2))
+    return {};
+  const int64_t length = wide[1];
+  Values pieces;
+  for (int64_t at = cut.start[0], end = cut.last(0) + 1; at < end;) {
+    const int64_t begin = at % length, whole = begin == 0 ? (end - at) / length : 0;
+    Cut part = cut;
+    part.start[0] = begin;
+    part.size[0] = whole > 0 ? length : std::min(length - begin, end - at);
+    part.start.insert(part.start.begin(), at / length);
+    part.stride.insert(part.stride.begin(), 1);
+    part.size.insert(part.size.begin(), std::max<int64_t>(whole, 1));
+    Dims dims = to.dims;
+    dims[0] = part.size[0] * part.size[1];
+    pieces.push_back(rw.reshape(emitCut(rw, copies->result(), part), dims));
+    at += dims[0];
+  }
+  return pieces.size() == 1
+             ? pieces[0]
+             : rw.emit(OpKind::concatenate_, pieces, to, {{AttrKey::dimension, int64_t{0}}});
+}
+
 // The pieces of the parts that the slice touches. An array that many slices cross the joints of, as a
 // padded image under a large window, is better made once.
 Value sliceOfConcatenate(Rewriter& rw, const Cut& cut, const Op& inner, const Shape& to) {
@@ -136,7 +169,8 @@ Value sliceRule(Rewriter& rw, const Op& op) {
     case OpKind::pad_:
       return sliceOfPad(rw, cut, *inner, to);
     case OpKind::reshape_:
-      return sliceOfReshape(rw, cut, *inner, to);
+      if (Value v = sliceOfReshape(rw, cut, *inner, to); v.valid()) return v;
+      return sliceOfCopies(rw, cut, *inner, rw.shape(op.result()));
     case OpKind::slice_:
       return sliceOfSlice(rw, cut, *inner);
     case OpKind::transpose_:
