@@ -123,9 +123,8 @@ Value sliceOfCopies(Rewriter& rw, const Cut& cut, const Op& inner, const Shape& 
     pieces.push_back(rw.reshape(emitCut(rw, copies->result(), part), dims));
     at += dims[0];
   }
-  return pieces.size() == 1
-             ? pieces[0]
-             : rw.emit(OpKind::concatenate_, pieces, to, {{AttrKey::dimension, int64_t{0}}});
+  if (pieces.size() == 1) return pieces[0];
+  return rw.emit(OpKind::concatenate_, pieces, to, {{AttrKey::dimension, int64_t{0}}});
 }
 
 // The pieces of the parts that the slice touches. An array that many slices cross the joints of, as a
