@@ -55,3 +55,27 @@ def test_any(tercel, shape, dtype, data):
             jnp.asarray(x).astype(dtype))
     assert np.array_equal(np.asarray(moved).astype(int), x.transpose(order))
     assert np.array_equal(np.asarray(made).astype(int), x.transpose(order) * 2 + 1)
+
+
+def tree(rng, arrays, depth):
+    """Elementwise work on transposes of arrays of one shape, and on those."""
+    x = arrays[rng.integers(len(arrays))] if depth == 0 else tree(rng, arrays, depth - 1)
+    match rng.integers(0, 6):
+        case 0: return jnp.sin(x)
+        case 1: return x + tree(rng, arrays, max(depth - 1, 0))
+        case 2: return jnp.where(x > 0, x, tree(rng, arrays, max(depth - 1, 0)))
+        case 3: return x * jnp.float32(0.5) - x
+        case _: return x.transpose(*rng.permutation(3))
+
+
+@pytest.mark.parametrize("seed", range(40))
+def test_transposes_among_elementwise_work(agree, seed):
+    rng = np.random.default_rng(seed)
+    n = int(rng.choice([3, 8, 17]))
+    arrays = [rng.normal(size=(n, n, n)).astype(np.float32) for _ in range(3)]
+
+    def program(*arrays):
+        again = np.random.default_rng(seed)
+        return tree(again, arrays, 4), tree(again, arrays, 3).sum(1)
+
+    agree(program, *arrays)

@@ -49,9 +49,10 @@ class Layout : public Rewriter {
       case OpKind::dot_general_:
         return layoutOfDot(*this, op);
       case OpKind::transpose_:
-        return isPermutable(op.operand(0), inverse(op.ints(AttrKey::permutation)), 4)
-                   ? transposeBefore(op)
-                   : transposedProduct(*this, op);
+        if (isPermutable(op.operand(0), inverse(op.ints(AttrKey::permutation)), 4))
+          return transposeBefore(op);
+        return cancels(op) ? turned(op.operand(0), op.ints(AttrKey::permutation), kDepth)
+                           : transposedProduct(*this, op);
       default:
         return {};
     }
@@ -86,6 +87,48 @@ class Layout : public Rewriter {
     return movesThrough(*this, *op) && otherUses(v) <= (depth == 4 ? 0u : 1u) &&
            std::ranges::all_of(op->operands,
                                [&](Value x) { return isPermutable(x, moved_to, depth - 1); });
+  }
+
+  // Elementwise work that nothing else needs, some of it on what is transposed the other way, and no
+  // more on what would be transposed then.
+  bool cancels(const Op& transposed) {
+    const Op* op = def(transposed.operand(0));
+    if (!op || !movesThrough(*this, *op)) return false;
+    Turned found;
+    note(transposed.operand(0), inverse(transposed.ints(AttrKey::permutation)), kDepth, found);
+    return found.back > 0 && found.back >= found.away;
+  }
+  struct Turned {
+    int back = 0, away = 0;
+  };
+  static constexpr int kDepth = 4;
+
+  bool turnsInside(Value v, int depth) {
+    const Op* op = def(v);
+    return op && depth > 0 && movesThrough(*this, *op) &&
+           otherUses(v) <= (depth == kDepth ? 0u : 1u);
+  }
+
+  void note(Value v, const Ints& back, int depth, Turned& found) {
+    if (splatOf(*this, v)) return;
+    const Op* op = def(v, OpKind::transpose_);
+    if (op && op->ints(AttrKey::permutation) == back) {
+      ++found.back;
+    } else if (turnsInside(v, depth)) {
+      for (Value x : def(v)->operands) note(x, back, depth - 1, found);
+    } else {
+      ++found.away;
+    }
+  }
+
+  Value turned(Value v, const Ints& permutation, int depth) {
+    if (!turnsInside(v, depth)) return transpose(v, permutation);
+    const Op op = *def(v);
+    Values operands;
+    for (Value x : op.operands) operands.push_back(turned(x, permutation, depth - 1));
+    Dims dims;
+    for (int64_t d : permutation) dims.push_back(shape(v).dims[static_cast<size_t>(d)]);
+    return emit(op.kind, operands, {shape(v).dtype, dims}, op.attrs);
   }
 
   // transpose(op(a, b)) -> op(transpose(a), transpose(b))
