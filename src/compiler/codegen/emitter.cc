@@ -254,13 +254,20 @@ void Emitter::emitWhile(const Inst& inst) {
   ir_.SetInsertPoint(exit);
 }
 
+// A comparison of a block before is made again, where the branch takes its flags.
+llvm::Value* Emitter::condition(const Inst& inst) {
+  auto* compare = llvm::dyn_cast<llvm::ICmpInst>(operand(inst, 0));
+  if (!compare || compare->getParent() == ir_.GetInsertBlock()) return operand(inst, 0);
+  return ir_.Insert(compare->clone());
+}
+
 void Emitter::emitIf(const Inst& inst) {
   llvm::BasicBlock* then_block = newBlock("then");
   llvm::BasicBlock* join = newBlock("join");
   bool has_else = !kernel_.blocks[inst.blocks[1]].insts.empty();
   llvm::BasicBlock* else_block = has_else ? newBlock("else") : join;
   llvm::BasicBlock* ends[2] = {nullptr, ir_.GetInsertBlock()};
-  ir_.CreateCondBr(operand(inst, 0), then_block, else_block);
+  ir_.CreateCondBr(condition(inst), then_block, else_block);
   for (int i = 0; i < (has_else ? 2 : 1); ++i) {
     ir_.SetInsertPoint(i == 0 ? then_block : else_block);
     emitBlock(inst.blocks[i]);

@@ -38,6 +38,7 @@ class Emitter {
   void emitFor(const Inst& inst);
   void emitWhile(const Inst& inst);
   void emitIf(const Inst& inst);
+  Value* condition(const Inst& inst);
 
   // functions.cc: what kernels share
   void declareFunctions();

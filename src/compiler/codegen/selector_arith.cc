@@ -161,8 +161,7 @@ Selector::Reg Selector::scalarBinary(const Inst& inst) {
     return make(cat("CMOV", width, "rr"), inst.type, {a, b}, static_cast<int64_t>(swap));
   }
   const bool narrow = width < 32;
-  const bool sums = inst.op == Opcode::iadd || inst.op == Opcode::isub;
-  if (narrow && !isBits(inst.op) && !(sums && width >= 8)) return refuse(), Reg();
+  if (narrow && !isBits(inst.op)) return refuse(), Reg();
   uint64_t bits;
   const int shown = std::max(width, 8);
   if (!narrow && constantBits(inst.operands[1], &bits) &&

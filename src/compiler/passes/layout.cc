@@ -49,10 +49,10 @@ class Layout : public Rewriter {
       case OpKind::dot_general_:
         return layoutOfDot(*this, op);
       case OpKind::transpose_:
-        if (isPermutable(op.operand(0), inverse(op.ints(AttrKey::permutation)), 4))
-          return transposeBefore(op);
-        return cancels(op) ? turned(op.operand(0), op.ints(AttrKey::permutation), kDepth)
-                           : transposedProduct(*this, op);
+        return isPermutable(op.operand(0), inverse(op.ints(AttrKey::permutation)), kDepth) ||
+                       cancels(op)
+                   ? turned(op.operand(0), op.ints(AttrKey::permutation), kDepth)
+                   : transposedProduct(*this, op);
       default:
         return {};
     }
@@ -74,6 +74,8 @@ class Layout : public Rewriter {
     return reshape(emit(op.kind, operands, result, Attrs(op.attrs)), dims);
   }
 
+  static constexpr int kDepth = 4;  // of elementwise work that is looked through
+
   // Made of splats and broadcasts whose dimensions still rise when moved: no order costs anything.
   bool isPermutable(Value v, const Ints& moved_to, int depth) {
     if (splatOf(*this, v)) return true;
@@ -84,7 +86,7 @@ class Layout : public Rewriter {
       for (int64_t d : op->ints(AttrKey::broadcast_dimensions)) where.push_back(moved_to[d]);
       return rises(where);
     }
-    return movesThrough(*this, *op) && otherUses(v) <= (depth == 4 ? 0u : 1u) &&
+    return movesThrough(*this, *op) && otherUses(v) <= (depth == kDepth ? 0u : 1u) &&
            std::ranges::all_of(op->operands,
                                [&](Value x) { return isPermutable(x, moved_to, depth - 1); });
   }
@@ -101,7 +103,6 @@ class Layout : public Rewriter {
   struct Turned {
     int back = 0, away = 0;
   };
-  static constexpr int kDepth = 4;
 
   bool turnsInside(Value v, int depth) {
     const Op* op = def(v);
@@ -121,6 +122,7 @@ class Layout : public Rewriter {
     }
   }
 
+  // transpose(op(a, b)) -> op(transpose(a), transpose(b))
   Value turned(Value v, const Ints& permutation, int depth) {
     if (!turnsInside(v, depth)) return transpose(v, permutation);
     const Op op = *def(v);
@@ -129,15 +131,6 @@ class Layout : public Rewriter {
     Dims dims;
     for (int64_t d : permutation) dims.push_back(shape(v).dims[static_cast<size_t>(d)]);
     return emit(op.kind, operands, {shape(v).dtype, dims}, op.attrs);
-  }
-
-  // transpose(op(a, b)) -> op(transpose(a), transpose(b))
-  Value transposeBefore(const Op& transposed) {
-    const Op& op = *def(transposed.operand(0));
-    Values operands;
-    for (Value v : op.operands)
-      operands.push_back(transpose(v, transposed.ints(AttrKey::permutation)));
-    return emit(op.kind, operands, Shape(shape(transposed.result())), Attrs(op.attrs));
   }
 
   // op(transpose(a), transpose(b)) -> transpose(op(a, b)). Broadcasts and splats come in any order.
