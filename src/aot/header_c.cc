@@ -45,8 +45,8 @@ std::string globalsEnum(const program::Artifact& artifact) {
     const program::Global& global = artifact.globals[g];
     names.push_back(unlike(
         names, cat(upper(artifact.name), "_GLOBAL_", upper(identifier(global.name)))));
-    text += cat("  ", names.back(), " = ", g, ", /* ", inComment(global.name), ": ", toString(global.shape),
-                global.is_mutable ? "" : ", not mutable", " */\n");
+    text += cat("  ", names.back(), " = ", g, ", /* ", inComment(global.name), ": ",
+                toString(global.shape), global.is_mutable ? "" : ", not mutable", " */\n");
   }
   return text + "};\n\n";
 }

@@ -14,8 +14,9 @@
  *
  * Functions return a tercel_code. Arrays are dense and row-major, aligned as their elements are;
  * results at TERCEL_ALIGNMENT bytes save a copy. A call allocates nothing and takes no lock, after
- * the first one with its results so aligned. Only additions will be made to this interface under the same TERCEL_API_VERSION:
- * structs grow at their ends, and struct_size says which of their fields the caller knows.
+ * the first one with its results so aligned. Only additions will be made to this interface under the
+ * same TERCEL_API_VERSION: structs grow at their ends, and struct_size says which of their fields the
+ * caller knows.
  */
 #ifndef TERCEL_PROGRAM_H
 #define TERCEL_PROGRAM_H

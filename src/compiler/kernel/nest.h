@@ -87,6 +87,8 @@ size_t inputOf(const Cluster& cluster, ir::Value v);
 
 // Lanes of a vector for the widest element.
 int vectorLanes(const ir::Module& module, const Cluster& cluster, const Machine& machine);
+// Whether vectors lie along the windows of a scatter, whose last dimension is then the operand's, too.
+bool scattersLines(const ir::Module& module, const ir::Op& scatter);
 // Multiply-adds (or windows' steps) behind one element of an op's result.
 double stepsPerElement(const ir::Module& module, const ir::Op& op);
 // Nanoseconds that memory takes to move so many bytes.

@@ -30,14 +30,8 @@ class ScatterNest {
   }
 
  private:
-  // Vectors lie along the last window dimension where that is the operand's last one too.
   void chooseLanes() {
-    const auto& inserted = op_.ints(AttrKey::inserted_window_dims);
-    const auto& batching = op_.ints(AttrKey::input_batching_dims);
-    size_t last = m_.shape(op_.operand(0)).dims.size();
-    bool along_last = last > 0 && !window_.empty() && !contains(inserted, last - 1) &&
-                      !contains(batching, last - 1);
-    lanes_ = along_last ? vectorLanes(m_, low_.cluster, low_.machine) : 1;
+    lanes_ = scattersLines(m_, op_) ? vectorLanes(m_, low_.cluster, low_.machine) : 1;
     while (lanes_ > 1 && lanes_ / 2 >= window_.back()) lanes_ /= 2;
     inner_ = window_.empty() ? 1 : window_.back();
     block_ = lanes_ == 1 ? inner_ : std::min<int64_t>(inner_, 8 * lanes_);
@@ -181,6 +175,13 @@ class ScatterNest {
 };
 
 }  // namespace
+
+bool scattersLines(const ir::Module& m, const Op& scatter) {
+  const size_t rank = m.shape(scatter.operand(0)).dims.size();
+  return rank > 0 && !scatter.ints(AttrKey::update_window_dims).empty() &&
+         !contains(scatter.ints(AttrKey::inserted_window_dims), rank - 1) &&
+         !contains(scatter.ints(AttrKey::input_batching_dims), rank - 1);
+}
 
 Status lowerScatter(Lowering& low) {
   ScatterNest(low).run();

@@ -25,20 +25,10 @@ Range rangeOfLiteral(const Literal& literal) {
 
 Range joined(Range a, Range b) { return {std::min(a.low, b.low), std::max(a.high, b.high)}; }
 
-std::optional<Range> sumOf(Range a, Range b) {
-  Range sum;
-  if (__builtin_add_overflow(a.low, b.low, &sum.low) ||
-      __builtin_add_overflow(a.high, b.high, &sum.high))
-    return {};
-  return sum;
-}
-
-std::optional<Range> differenceOf(Range a, Range b) {
-  Range difference;
-  if (__builtin_sub_overflow(a.low, b.high, &difference.low) ||
-      __builtin_sub_overflow(a.high, b.low, &difference.high))
-    return {};
-  return difference;
+// Nothing where 64 bits do not hold it.
+std::optional<Range> rangeFrom(__int128 low, __int128 high) {
+  if (low < INT64_MIN || high > INT64_MAX) return {};
+  return Range{static_cast<int64_t>(low), static_cast<int64_t>(high)};
 }
 
 Range atLeast(Range a, Range b) { return {std::max(a.low, b.low), std::max(a.high, b.high)}; }
@@ -48,9 +38,9 @@ Range atMost(Range a, Range b) { return {std::min(a.low, b.low), std::min(a.high
 std::optional<Range> rangeOfOp(OpKind kind, const SmallVector<Range, 4>& of) {
   switch (kind) {
     case OpKind::add_:
-      return sumOf(of[0], of[1]);
+      return rangeFrom(__int128{of[0].low} + of[1].low, __int128{of[0].high} + of[1].high);
     case OpKind::subtract_:
-      return differenceOf(of[0], of[1]);
+      return rangeFrom(__int128{of[0].low} - of[1].high, __int128{of[0].high} - of[1].low);
     case OpKind::and_:  // no more than one that has no sign
       if (of[0].low >= 0 && of[1].low >= 0) return Range{0, atMost(of[0], of[1]).high};
       if (of[0].low >= 0 || of[1].low >= 0) return Range{0, of[of[0].low >= 0 ? 0 : 1].high};

@@ -86,7 +86,7 @@ class Layout : public Rewriter {
       for (int64_t d : op->ints(AttrKey::broadcast_dimensions)) where.push_back(moved_to[d]);
       return rises(where);
     }
-    return movesThrough(*this, *op) && otherUses(v) <= (depth == kDepth ? 0u : 1u) &&
+    return turnsInside(v, depth) &&
            std::ranges::all_of(op->operands,
                                [&](Value x) { return isPermutable(x, moved_to, depth - 1); });
   }
@@ -94,8 +94,6 @@ class Layout : public Rewriter {
   // Elementwise work that nothing else needs, some of it on what is transposed the other way, and no
   // more on what would be transposed then.
   bool cancels(const Op& transposed) {
-    const Op* op = def(transposed.operand(0));
-    if (!op || !movesThrough(*this, *op)) return false;
     Turned found;
     note(transposed.operand(0), inverse(transposed.ints(AttrKey::permutation)), kDepth, found);
     return found.back > 0 && found.back >= found.away;

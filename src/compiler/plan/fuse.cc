@@ -43,10 +43,10 @@ class Fusion {
     const Op& o = op(p);
     if (uses_.users(p).empty() && !uses_.escapes(p) && !hasEffect(o)) return;  // dead
     if (isMemoryConstant(o)) return;
-    if (o.kind == OpKind::scatter_) return startGroup(p, false);
+    if (updatesInPlace(o.kind)) return startGroup(p, false);
     if (!isFusible(m_, o)) return startGroup(p, true);
     if (uses_.escapes(p)) return startGroup(p, o.kind == OpKind::reshape_);  // a view
-    if (o.kind == OpKind::dynamic_update_slice_ || joinsManyOnes(m_, o)) return startGroup(p, false);
+    if (joinsManyOnes(m_, o)) return startGroup(p, false);
     std::vector<UsesIn> uses = groups_.usesByGroup(p);
     if (isDuplicable(m_, o)) return copyIntoUsers(p, uses);
     if (uses.size() > 1 && mayCopy(p, uses) &&
@@ -97,7 +97,8 @@ class Fusion {
     double weight = opWeight(m_, o);
     if (keptApart(p, in.group) || !mayEvaluateInside(p, in)) return false;
     if (group.adds_product && addsProduct(o)) return false;
-    if (group.scatters && !joinsScatter(m_, o, op(group.members.front()))) return false;
+    const Op& root = op(group.members.front());
+    if (root.kind == OpKind::scatter_ && !joinsScatter(m_, o, root)) return false;
     AccessMap map = groups_.mapIn(p, in);
     const bool is_large = m_.shape(o.results[0]).elements() > kFew;
     if (map.turned && is_large && arraysRead(o) > 1) return false;  // all of them, once again
@@ -344,7 +345,6 @@ class Fusion {
       map = AccessMap::identity(Domain::of(m_.shape(o.result()).dims));
     groups_[g].has_heavy = isHeavy(o.kind);
     groups_[g].is_update = updatesInPlace(o.kind);
-    groups_[g].scatters = o.kind == OpKind::scatter_;
     if (groups_[g].is_update) groups_[g].apart = readersOfUpdated(m_, region_id_, uses_, p);
     groups_[g].weight = opWeight(m_, o);
     own(p, g, map);

@@ -117,7 +117,9 @@ Unit Groups::unit(uint32_t g) {
 }
 
 kernel::Nest Groups::nestOf(const Group& group) const {
-  if (group.is_update) return group.scatters ? kernel::Nest::scatter : kernel::Nest::update;
+  if (group.is_update)
+    return op(group.members.back()).kind == OpKind::scatter_ ? kernel::Nest::scatter
+                                                             : kernel::Nest::update;
   kernel::Nest nest = group.has_reduce ? kernel::Nest::rows : kernel::Nest::loop;
   for (uint32_t p : group.members)
     if (op(p).kind == OpKind::dot_general_ || op(p).kind == OpKind::convolution_)

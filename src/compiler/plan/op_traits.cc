@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "compiler/ir/prefix_scan.h"
+#include "compiler/kernel/nest.h"
 #include "compiler/kernel/thin_rows.h"
 
 namespace tercel::plan {
@@ -50,16 +51,6 @@ bool staysAsItIs(const ir::Module& m, ir::RegionId region, ir::Value argument) {
 
 bool updatesInPlace(OpKind kind) {
   return kind == OpKind::dynamic_update_slice_ || kind == OpKind::scatter_;
-}
-
-bool scattersLines(const ir::Module& m, const Op& scatter) {
-  constexpr int64_t kShortest = 4;
-  const ir::Ints& window = scatter.ints(ir::AttrKey::update_window_dims);
-  const int64_t last = static_cast<int64_t>(m.shape(scatter.operand(0)).rank()) - 1;
-  auto has = [&](ir::AttrKey key) { return std::ranges::count(scatter.ints(key), last) > 0; };
-  return !window.empty() && !has(ir::AttrKey::inserted_window_dims) &&
-         !has(ir::AttrKey::input_batching_dims) &&
-         m.shape(scatter.operands.back()).dims[static_cast<size_t>(window.back())] >= kShortest;
 }
 
 bool isMemoryConstant(const Op& op) {
@@ -162,8 +153,11 @@ bool isSpreadOut(const ir::Module& m, const Op& op) {
 
 bool joinsScatter(const ir::Module& m, const Op& op, const Op& scatter) {
   constexpr double kLight = 2;
+  constexpr int64_t kShortest = 4;
   if (isFreeMovement(op.kind) || op.kind == OpKind::concatenate_) return true;
-  if (!scattersLines(m, scatter)) return false;
+  if (!kernel::scattersLines(m, scatter)) return false;
+  const auto line = static_cast<size_t>(scatter.ints(ir::AttrKey::update_window_dims).back());
+  if (m.shape(scatter.operands.back()).dims[line] < kShortest) return false;
   return op.kind == OpKind::gather_ || op.kind == OpKind::dynamic_slice_ ||
          op.kind == OpKind::pad_ || (ir::isElementwise(op.kind) && opWeight(m, op) <= kLight);
 }

@@ -41,8 +41,6 @@ bool hasEffect(const ir::Op& op);
 bool staysAsItIs(const ir::Module& module, ir::RegionId region, ir::Value argument);
 // Writes to its first operands in place, where those are not needed any more.
 bool updatesInPlace(ir::OpKind kind);
-// Whether vectors lie along the windows of a scatter.
-bool scattersLines(const ir::Module& module, const ir::Op& scatter);
 // Whether a scatter computes it on the way as well as a loop ahead of it would.
 bool joinsScatter(const ir::Module& module, const ir::Op& op, const ir::Op& scatter);
 // The most that one kernel may hold, in the units of opWeight.

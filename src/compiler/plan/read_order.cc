@@ -9,7 +9,6 @@
 namespace tercel::plan {
 namespace {
 
-using ir::OpKind;
 using ir::Value;
 using kernel::Unit;
 
