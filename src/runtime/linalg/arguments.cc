@@ -8,6 +8,8 @@
 #include <new>
 #include <optional>
 
+#include "runtime/linalg/team.h"
+
 namespace tercel::linalg {
 namespace {
 
@@ -106,6 +108,7 @@ Status forEachIn(const Call& call, Index batch, double cost, kernels::TaskFn run
   const double grain = std::min(kTaskOperations / std::max(cost, 1.0) + 1, double(batch) + 1);
   std::atomic<bool> no_memory{false}, failed{false};
   call.parallel.forEach(batch, static_cast<int64_t>(grain), [&](int64_t begin, int64_t end) {
+    const Team team(batch == 1 ? &call.parallel : nullptr);
     try {
       run(context, begin, end);
     } catch (const std::bad_alloc&) {

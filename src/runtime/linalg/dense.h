@@ -63,13 +63,23 @@ struct VectorProduct {
   typename RealOf<T>::Type factor = 1;
 };
 
-// c = (I - tau v v^H) c.
+// c = (I - tau v v^H) c, or, by rows, c (I - tau v v^H).
 template <class T>
 struct Reflection {
   int64_t rows = 0, columns = 0;
   const T* v = nullptr;
   T tau = {};
   T* c = nullptr;
+  int64_t column = 0;
+};
+
+// a -= v w^H + w v^H of a lower triangle with `size` rows.
+template <class T>
+struct RankTwo {
+  int64_t size = 0;
+  const T* v = nullptr;
+  const T* w = nullptr;
+  T* a = nullptr;
   int64_t column = 0;
 };
 
@@ -102,7 +112,8 @@ struct Rotations {
   X(multiply, Product)             \
   X(multiplyVector, VectorProduct) \
   X(multiplyAdjoint, VectorProduct) X(multiplyHermitian, VectorProduct) \
-  X(solveTriangle, Solution) X(reflect, Reflection)
+  X(solveTriangle, Solution)  \
+  X(reflect, Reflection) X(reflectRows, Reflection) X(addRankTwo, RankTwo)
 
 // Up to kPanelColumns real columns of at least as many rows become those of l and u, with exchanges
 // of rows: `pivots`, from 0. zero: the first pivot that is 0, from 1; 0: none.

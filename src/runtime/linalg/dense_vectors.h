@@ -1,6 +1,10 @@
 // What the kernels of dense.h share. Internal to each file that includes it, as
 // runtime/kernels/vectors.h is. Complex numbers are pairs of real ones.
 #pragma once
+#if TERCEL_VECTOR_BYTES > 16
+#include <immintrin.h>
+#endif
+
 #include "runtime/kernels/vectors.h"
 #include "runtime/linalg/dense.h"
 
@@ -25,42 +29,64 @@ Real<T>* partsOf(T* numbers) {
   return reinterpret_cast<Real<T>*>(numbers);
 }
 
-// Lanes of an array: a whole vector; the lanes from `first` on, where those before are done; the
-// only few that there are.
+// Lanes of an array: a whole vector, or the first few.
 template <class R>
 struct Whole {
   TERCEL_PART Vector<R> load(const R* from) const { return kernels::loadVector(from); }
   TERCEL_PART void store(R* to, Vector<R> v) const { kernels::storeVector(to, v); }
 };
+#if TERCEL_VECTOR_BYTES == 64
 template <class R>
-struct Last {
-  typename VectorOf<R>::Index is_left;
-  explicit Last(int64_t first) {
-    for (int l = 0; l < kLanes<R>; ++l) is_left[l] = l < first ? 0 : -1;
-  }
+struct Few {
+  uint32_t lanes;
+  TERCEL_PART explicit Few(int64_t count) : lanes((1u << count) - 1) {}
   TERCEL_PART Vector<R> load(const R* from) const {
-    return is_left ? kernels::loadVector(from) : Vector<R>{};
+    if constexpr (sizeof(R) == 4) return _mm512_maskz_loadu_ps(static_cast<__mmask16>(lanes), from);
+    else return _mm512_maskz_loadu_pd(static_cast<__mmask8>(lanes), from);
   }
   TERCEL_PART void store(R* to, Vector<R> v) const {
-    kernels::storeVector(to, is_left ? v : kernels::loadVector(to));
+    if constexpr (sizeof(R) == 4) _mm512_mask_storeu_ps(to, static_cast<__mmask16>(lanes), v);
+    else _mm512_mask_storeu_pd(to, static_cast<__mmask8>(lanes), v);
   }
 };
+#elif TERCEL_VECTOR_BYTES == 32
+template <class R>
+struct Few {
+  __m256i lanes;
+  TERCEL_PART explicit Few(int64_t count) {
+    typename VectorOf<R>::Index places;
+    TERCEL_UNROLL
+    for (int l = 0; l < kLanes<R>; ++l) places[l] = l;
+    lanes = (__m256i)(places < static_cast<decltype(places[0] + 0)>(count));
+  }
+  TERCEL_PART Vector<R> load(const R* from) const {
+    if constexpr (sizeof(R) == 4) return _mm256_maskload_ps(from, lanes);
+    else return _mm256_maskload_pd(from, lanes);
+  }
+  TERCEL_PART void store(R* to, Vector<R> v) const {
+    if constexpr (sizeof(R) == 4) _mm256_maskstore_ps(to, lanes, v);
+    else _mm256_maskstore_pd(to, lanes, v);
+  }
+};
+#else
 template <class R>
 struct Few {
   int64_t count;
+  TERCEL_PART explicit Few(int64_t count) : count(count) {}
   TERCEL_PART Vector<R> load(const R* from) const {
-    R numbers[kLanes<R>] = {};
-#pragma GCC unroll 1
-    for (int64_t l = 0; l < count; ++l) numbers[l] = from[l];
-    return kernels::loadVector(numbers);
+    Vector<R> v = {};
+    TERCEL_UNROLL
+    for (int l = 0; l < kLanes<R> - 1; ++l)
+      if (l < count) v[l] = from[l];
+    return v;
   }
   TERCEL_PART void store(R* to, Vector<R> v) const {
-    R numbers[kLanes<R>];
-    kernels::storeVector(numbers, v);
-#pragma GCC unroll 1
-    for (int64_t l = 0; l < count; ++l) to[l] = numbers[l];
+    TERCEL_UNROLL
+    for (int l = 0; l < kLanes<R> - 1; ++l)
+      if (l < count) to[l] = v[l];
   }
 };
+#endif
 
 // f(start, lanes) for all of [0, size).
 template <class R, class F>
@@ -68,12 +94,7 @@ TERCEL_PART void forEachVector(int64_t size, F&& f) {
   constexpr int64_t kL = kLanes<R>;
   int64_t i = 0;
   for (; i + kL <= size; i += kL) f(i, Whole<R>{});
-  if (i == size) return;
-  if (size > kL) {
-    f(size - kL, Last<R>(i - (size - kL)));
-  } else {
-    f(0, Few<R>{size});
-  }
+  if (i < size) f(i, Few<R>(size - i));
 }
 
 template <class R>

@@ -7,13 +7,6 @@
 namespace tercel::linalg {
 namespace {
 
-// Small enough to pass all columns that are left once for each reflector.
-template <class T>
-bool staysNear(const MatrixRef<T>& a) {
-  constexpr Index kNearBytes = 48 << 10;
-  return a.size() * Index{sizeof(T)} <= kNearBytes;
-}
-
 template <class T>
 void factorNear(MatrixRef<T> a, Eigen::Ref<VectorX<T>> taus) {
   for (Index j = 0; j < taus.size(); ++j) {
@@ -243,8 +236,7 @@ Status orgqr(const Call& call) {
   return forEachIn(call, arguments.batch(), cost, [&](Index b) {
     if (staysNear<T>(out[b])) return makeOrthogonalNear<T>(out[b], taus.vector(b));
     const MatrixX<T> vectors = out[b].leftCols(k);
-    out[b].setIdentity();
-    applyBlocks<T>(vectors, taus.vector(b), false, true, out[b]);
+    makeOrthogonal<T>(vectors, taus.vector(b), out[b]);
   });
 }
 
@@ -279,9 +271,9 @@ Status ormqr(const Call& call) {
                              job, lanes::ormqr<T>);
   }
   return forEachIn(call, arguments.batch(), cost, [&](Index b) {
-    if (left) return applyBlocks<T>(vectors[b], taus.vector(b), adjoint, false, out[b]);
+    if (left) return applyBlocks<T>(vectors[b], taus.vector(b), adjoint, out[b]);
     MatrixX<T> turned = out[b].adjoint();  // C Q = (Q^H C^H)^H
-    applyBlocks<T>(vectors[b], taus.vector(b), !adjoint, false, turned);
+    applyBlocks<T>(vectors[b], taus.vector(b), !adjoint, turned);
     out[b] = turned.adjoint();
   });
 }

@@ -2,6 +2,7 @@
 #pragma once
 #include "runtime/linalg/dense.h"
 #include "runtime/linalg/eigen.h"
+#include "runtime/linalg/team.h"
 #include "runtime/linalg/triangle.h"
 
 namespace tercel::linalg {
@@ -29,6 +30,26 @@ dense::Strided<T> stridedOf(MatrixRef<T> a) {
   return {a.data(), 1, a.outerStride()};
 }
 
+// What changes the columns of c from `begin` to `end`, or its rows.
+template <class T>
+dense::Product<T> columnsOf(dense::Product<T> product, Index begin, Index end) {
+  product.n = end - begin;
+  product.b = product.b.at(0, begin);
+  product.c = product.c.at(0, begin);
+  if (!product.lower) return product;
+  product.m -= begin;
+  product.a = product.a.at(begin, 0);
+  product.c = product.c.at(begin, 0);
+  return product;
+}
+template <class T>
+dense::Product<T> rowsOf(dense::Product<T> product, Index begin, Index end) {
+  product.m = end - begin;
+  product.a = product.a.at(begin, 0);
+  product.c = product.c.at(begin, 0);
+  return product;
+}
+
 enum class Part { whole, lower };  // lower: on and below the diagonal
 
 // c += factor a b, of c or of its transpose.
@@ -47,10 +68,18 @@ void addProduct(const Operand<T>& a, const Operand<T>& b, Real<T> factor, dense:
                             .c = c,
                             .lower = part == Part::lower};
   if (product.m == 0 || product.n == 0 || product.k == 0) return;
-  kernels::KeptMemory<Real<T>> scratch;
-  product.scratch = scratch.take(
-      dense::scratchElements(product.m, product.n, product.k, sizeof(T) / sizeof(Real<T>)));
-  dense::multiply(product);
+  constexpr Index kNumbers = sizeof(T) / sizeof(Real<T>);
+  const double operations = double(product.m) * product.n * product.k * kNumbers * kNumbers;
+  const bool by_columns = product.lower || product.n >= product.m;
+  Team::share(by_columns ? product.n : product.m, dense::kLargestTile, operations,
+              [&](Index begin, Index end) {
+                dense::Product<T> part =
+                    by_columns ? columnsOf(product, begin, end) : rowsOf(product, begin, end);
+                kernels::KeptMemory<Real<T>> scratch;
+                part.scratch =
+                    scratch.take(dense::scratchElements(part.m, part.n, part.k, kNumbers));
+                dense::multiply(part);
+              });
 }
 template <class T>
 void addProduct(const Operand<T>& a, const Operand<T>& b, Real<T> factor, MatrixRef<T> c,
@@ -58,15 +87,25 @@ void addProduct(const Operand<T>& a, const Operand<T>& b, Real<T> factor, Matrix
   addProduct<T>(a, b, factor, stridedOf<T>(c), part);
 }
 
+// What a thread takes of a matrix that it multiplies by a vector: whole vectors of rows, and as many
+// columns as the kernel takes at once.
+constexpr Index kRowsOfPart = 64, kColumnsOfPart = 8;
+
 // y += factor a x
 template <class T>
 void addProduct(const Eigen::Ref<const MatrixX<T>>& a, const T* x, Real<T> factor, T* y) {
-  dense::multiplyVector<T>({a.rows(), a.cols(), a.data(), a.outerStride(), x, y, factor});
+  Team::share(a.rows(), kRowsOfPart, double(a.size()), [&](Index begin, Index end) {
+    dense::multiplyVector<T>(
+        {end - begin, a.cols(), a.data() + begin, a.outerStride(), x, y + begin, factor});
+  });
 }
 // y += factor a^H x
 template <class T>
 void addAdjointProduct(const Eigen::Ref<const MatrixX<T>>& a, const T* x, Real<T> factor, T* y) {
-  dense::multiplyAdjoint<T>({a.rows(), a.cols(), a.data(), a.outerStride(), x, y, factor});
+  Team::share(a.cols(), kColumnsOfPart, double(a.size()), [&](Index begin, Index end) {
+    dense::multiplyAdjoint<T>({a.rows(), end - begin, a.data() + begin * a.outerStride(),
+                               a.outerStride(), x, y + begin, factor});
+  });
 }
 // y += factor a x, of a Hermitian matrix's lower triangle
 template <class T>
@@ -79,9 +118,9 @@ inline Index firstHalf(Index n) {
   return (n / 2 + dense::kTriangle - 1) / dense::kTriangle * dense::kTriangle;
 }
 
-// x = l^-1 x of a triangle l: halves of it, and the product between.
+// The triangle by halves, and the product between.
 template <class T>
-void solveTriangle(const Operand<T>& l, bool is_lower, bool is_unit, dense::Strided<T> x,
+void solveByHalves(const Operand<T>& l, bool is_lower, bool is_unit, dense::Strided<T> x,
                    Index columns) {
   const Index n = l.rows;
   if (n <= dense::kTriangle) {
@@ -91,16 +130,27 @@ void solveTriangle(const Operand<T>& l, bool is_lower, bool is_unit, dense::Stri
   const dense::Strided<T> below = x.at(half, 0);
   const Operand<T> first = l.block(0, 0, half, half), last = l.block(half, half, rest, rest);
   if (is_lower) {
-    solveTriangle(first, true, is_unit, x, columns);
+    solveByHalves(first, true, is_unit, x, columns);
     addProduct<T>(l.block(half, 0, rest, half), {{x.data, x.row, x.column}, half, columns}, -1,
                   below);
-    solveTriangle(last, true, is_unit, below, columns);
+    solveByHalves(last, true, is_unit, below, columns);
   } else {
-    solveTriangle(last, false, is_unit, below, columns);
+    solveByHalves(last, false, is_unit, below, columns);
     addProduct<T>(l.block(0, half, half, rest), {{below.data, x.row, x.column}, rest, columns}, -1,
                   x);
-    solveTriangle(first, false, is_unit, x, columns);
+    solveByHalves(first, false, is_unit, x, columns);
   }
+}
+
+// x = l^-1 x of a triangle l.
+template <class T>
+void solveTriangle(const Operand<T>& l, bool is_lower, bool is_unit, dense::Strided<T> x,
+                   Index columns) {
+  constexpr Index kNumbers = sizeof(T) / sizeof(Real<T>);
+  const double operations = double(l.rows) * l.rows / 2 * columns * kNumbers * kNumbers;
+  Team::share(columns, dense::kLargestTile, operations, [&](Index begin, Index end) {
+    solveByHalves(l, is_lower, is_unit, x.at(0, begin), end - begin);
+  });
 }
 
 }  // namespace tercel::linalg

@@ -81,6 +81,17 @@ class ReflectorBlock {
   Index size_ = 0;
 };
 
+// kPanel reflectors from `first` on, or as many as are left.
+template <class T>
+ReflectorBlock<T> blockAt(const Eigen::Ref<const MatrixX<T>>& vectors,
+                          const Eigen::Ref<const VectorX<T>>& taus, Index first) {
+  const Index size = std::min(kPanel, taus.size() - first), rows = vectors.rows() - first;
+  ReflectorBlock<T> block(rows, size);
+  for (Index i = 0; i < size; ++i)
+    block.append(vectors.col(first + i).segment(first + i, rows - i), taus[first + i]);
+  return block;
+}
+
 // The same as applyBlocks, a reflector at a time: without products of reflectors.
 template <class T>
 void applySingly(const Eigen::Ref<const MatrixX<T>>& vectors,
@@ -94,26 +105,43 @@ void applySingly(const Eigen::Ref<const MatrixX<T>>& vectors,
   }
 }
 
-// c = Q c, or Q^H c where adjoint. Where c is an identity yet, its columns left of a reflector's
-// are not changed by it.
+// c = Q c, or Q^H c where adjoint.
 template <class T>
 void applyBlocks(const Eigen::Ref<const MatrixX<T>>& vectors,
-                 const Eigen::Ref<const VectorX<T>>& taus, bool adjoint, bool is_identity,
-                 MatrixRef<T> c) {
+                 const Eigen::Ref<const VectorX<T>>& taus, bool adjoint, MatrixRef<T> c) {
   constexpr Index kMostSingly = 8;  // columns
-  if (!is_identity && c.cols() <= kMostSingly) return applySingly<T>(vectors, taus, adjoint, c);
+  if (c.cols() <= kMostSingly) return applySingly<T>(vectors, taus, adjoint, c);
   const Index count = taus.size(), panels = (count + kPanel - 1) / kPanel;
   for (Index p = 0; p < panels; ++p) {
     const Index first = (adjoint ? p : panels - 1 - p) * kPanel;
-    const Index size = std::min(kPanel, count - first), rows = c.rows() - first;
-    ReflectorBlock<T> block(rows, size);
-    for (Index i = 0; i < size; ++i)
-      block.append(vectors.col(first + i).segment(first + i, rows - i), taus[first + i]);
-    MatrixRef<T> changed = c.bottomRightCorner(rows, is_identity ? c.cols() - first : c.cols());
-    if (is_identity && p == 0)
-      block.applyToIdentity(adjoint, changed);
+    blockAt<T>(vectors, taus, first).apply(adjoint, c.bottomRows(c.rows() - first));
+  }
+}
+
+// The first columns of Q. What is left of a reflector's first column in an identity it does not change.
+template <class T>
+void makeOrthogonal(const Eigen::Ref<const MatrixX<T>>& vectors,
+                    const Eigen::Ref<const VectorX<T>>& taus, MatrixRef<T> c) {
+  c.setIdentity();
+  auto changed = [&](Index first) {
+    return MatrixRef<T>(c.bottomRightCorner(c.rows() - first, c.cols() - first));
+  };
+  const Index count = taus.size();
+  if (staysNear<T>(c)) {
+    VectorX<T> v(c.rows());
+    for (Index j = count; j-- > 0;) {
+      v.tail(c.rows() - j) = vectors.col(j).tail(c.rows() - j);
+      reflectColumns<T>(v.tail(c.rows() - j), taus[j], changed(j));
+    }
+    return;
+  }
+  const Index last = (count - 1) / kPanel * kPanel;
+  for (Index first = last; first >= 0; first -= kPanel) {
+    ReflectorBlock<T> block = blockAt<T>(vectors, taus, first);
+    if (first == last)
+      block.applyToIdentity(false, changed(first));
     else
-      block.apply(adjoint, changed);
+      block.apply(false, changed(first));
   }
 }
 

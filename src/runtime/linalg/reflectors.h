@@ -66,13 +66,19 @@ void reflectColumns(Eigen::Ref<VectorX<T>> v, T tau, MatrixRef<T> c) {
 }
 
 // c = c (I - tau v v^H)
-template <class T, class Vector>
-void reflectRows(const Vector& v, T tau, MatrixRef<T> c) {
-  VectorX<T> product = c.col(0);
-  for (Index j = 1; j < v.size(); ++j) product += c.col(j) * v[j];
-  product *= tau;
-  c.col(0) -= product;
-  for (Index j = 1; j < v.size(); ++j) c.col(j) -= product * Eigen::numext::conj(v[j]);
+template <class T>
+void reflectRows(Eigen::Ref<VectorX<T>> v, T tau, MatrixRef<T> c) {
+  if (c.rows() == 0) return;
+  const T first = std::exchange(v[0], T(1));
+  dense::reflectRows<T>({c.rows(), c.cols(), v.data(), tau, c.data(), c.outerStride()});
+  v[0] = first;
+}
+
+// Small enough to pass all columns that are left once for each reflector.
+template <class T>
+bool staysNear(const Eigen::Ref<const MatrixX<T>>& a) {
+  constexpr Index kNearBytes = 48 << 10;
+  return a.size() * Index{sizeof(T)} <= kNearBytes;
 }
 
 constexpr Index kPanel = 32;  // reflectors that stay in the caches while columns pass

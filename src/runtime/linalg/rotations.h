@@ -3,6 +3,7 @@
 #pragma once
 #include "runtime/linalg/dense.h"
 #include "runtime/linalg/eigen.h"
+#include "runtime/linalg/team.h"
 
 namespace tercel::linalg {
 
@@ -57,23 +58,27 @@ class ColumnRotations {
   }
   // Nothing has happened to the matrix before.
   void flush() {
-    constexpr Index kParts = kIsComplex<T> ? 2 : 1;
+    constexpr Index kParts = kIsComplex<T> ? 2 : 1, kRows = dense::kStripBytes / sizeof(R);
     if (sweeps_ == 0) return;
-    kernels::KeptMemory<std::byte> scratch;
-    dense::rotate<R>({.rows = matrix_.rows() * kParts,
-                      .columns = matrix_.cols(),
-                      .matrix = reinterpret_cast<R*>(matrix_.data()),
-                      .column = matrix_.outerStride() * kParts,
-                      .scratch = scratch.take(matrix_.cols() * dense::kStripBytes),
-                      .sweeps = sweeps_,
-                      .first = first_.data(),
-                      .count = count_.data(),
-                      .turns = turns_.data()});
+    const Index rows = matrix_.rows() * kParts;
+    Team::share(rows, kRows, kOperations * double(rows) * used_, [&](Index begin, Index end) {
+      kernels::KeptMemory<std::byte> scratch;
+      dense::rotate<R>({.rows = end - begin,
+                        .columns = matrix_.cols(),
+                        .matrix = reinterpret_cast<R*>(matrix_.data()) + begin,
+                        .column = matrix_.outerStride() * kParts,
+                        .scratch = scratch.take(matrix_.cols() * dense::kStripBytes),
+                        .sweeps = sweeps_,
+                        .first = first_.data(),
+                        .count = count_.data(),
+                        .turns = turns_.data()});
+    });
     sweeps_ = used_ = 0;
   }
 
  private:
   static constexpr Index kMostSweeps = 32;
+  static constexpr double kOperations = 4;  // of a rotation of two numbers
 
   MatrixX<T>& matrix_;
   VectorX<R> turns_;

@@ -21,10 +21,23 @@ void readValues(Schur<T>& schur) {
 
 }  // namespace
 
+// Of a matrix that stays near: a reflector at a time.
+template <class T>
+void hessenbergNear(MatrixRef<T> a, Index low, Index high, Eigen::Ref<VectorX<T>> taus) {
+  for (Index k = low; k + 1 < high; ++k) {
+    const Index rows = high - k - 1;
+    auto v = a.col(k).segment(k + 1, rows);
+    taus[k] = makeReflector<T>(v);
+    reflectRows<T>(v, taus[k], a.block(0, k + 1, high, rows));
+    reflectColumns<T>(v, Eigen::numext::conj(taus[k]), a.block(k + 1, k + 1, rows, a.cols() - k - 1));
+  }
+}
+
 template <class T>
 void hessenberg(MatrixRef<T> a, Index low, Index high, Eigen::Ref<VectorX<T>> taus) {
   const Index n = a.rows();
   taus.setZero();
+  if (staysNear<T>(a)) return hessenbergNear<T>(a, low, high, taus);
   VectorX<T> row(kPanel), v;
   for (Index first = low; first + 1 < high; first += kPanel) {
     const Index end = std::min(first + kPanel, high - 1), rows = high - first - 1;
@@ -65,8 +78,8 @@ Schur<T> schurForm(MatrixX<T> a, SchurParts parts) {
   Schur<T> schur;
   if (parts == SchurParts::all) {
     schur.u.setIdentity(n, n);
-    applyBlocks<T>(a.bottomLeftCorner(n - 1, n - 1), taus, false, true,
-                   schur.u.bottomRightCorner(n - 1, n - 1));
+    makeOrthogonal<T>(a.bottomLeftCorner(n - 1, n - 1), taus,
+                      schur.u.bottomRightCorner(n - 1, n - 1));
   }
   for (Index j = 0; j + 2 < n; ++j) a.col(j).tail(n - j - 2).setZero();
   schur.converged = iterateSchur<T>(a, schur.u, parts != SchurParts::values);

@@ -267,7 +267,7 @@ class SchurIteration {
     VectorX<T> taus(t.rows() - 1);
     hessenberg<T>(t, 0, size, taus);
     MatrixX<T> q = u.leftCols(size).adjoint();
-    applyBlocks<T>(t.block(1, 0, size - 1, size - 1), taus.head(size - 1), true, false,
+    applyBlocks<T>(t.block(1, 0, size - 1, size - 1), taus.head(size - 1), true,
                    q.bottomRows(size - 1));
     u.leftCols(size) = q.adjoint();
     for (Index j = 0; j + 2 < size; ++j) t.col(j).segment(j + 2, size - j - 2).setZero();

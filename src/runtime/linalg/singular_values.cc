@@ -52,12 +52,32 @@ T takeReflector(VectorX<T>& x, Real<T>& beta) {
   return tau;
 }
 
+template <class T>
+void bidiagonalizeNear(MatrixRef<T> a, VectorX<Real<T>>& d, VectorX<Real<T>>& e, VectorX<T>& left,
+                       VectorX<T>& right, MatrixX<T>& rows) {
+  const Index m = a.rows(), n = a.cols();
+  for (Index j = 0; j < n; ++j) {
+    const Index rest = n - j - 1, below = m - j - 1;
+    auto v = a.col(j).tail(below + 1);
+    left[j] = makeReflector<T>(v);
+    d[j] = Eigen::numext::real(v[0]);
+    if (rest == 0) return;
+    reflectColumns<T>(v, Eigen::numext::conj(left[j]), a.bottomRightCorner(below + 1, rest));
+    auto u = rows.col(j).tail(rest);
+    u = a.row(j).tail(rest).adjoint();
+    right[j] = makeReflector<T>(u);
+    e[j] = Eigen::numext::real(u[0]);
+    reflectRows<T>(u, right[j], a.bottomRightCorner(below, rest));
+  }
+}
+
 // a = Q b P^H with an upper bidiagonal b: its diagonals, and the reflectors of Q in a's columns, of
 // P in those of `rows`.
 template <class T>
 void bidiagonalize(MatrixRef<T> a, VectorX<Real<T>>& d, VectorX<Real<T>>& e, VectorX<T>& left,
                    VectorX<T>& right, MatrixX<T>& rows) {
   const Index m = a.rows(), n = a.cols();
+  if (staysNear<T>(a)) return bidiagonalizeNear<T>(a, d, e, left, right, rows);
   VectorX<T> v, y, u, x;
   for (Index first = 0; first < n; first += kPanel) {
     const Index end = std::min(first + kPanel, n);
@@ -103,10 +123,10 @@ Svd<T> decompose(MatrixX<T> a, Index columns) {
   MatrixX<T> rows(n - 1, n - 1);
   bidiagonalize<T>(a, d, e, left, right, rows);
   if (columns > 0) {
-    svd.u.setIdentity(m, columns);
-    applyBlocks<T>(a, left, false, true, svd.u);
+    svd.u.resize(m, columns);
+    makeOrthogonal<T>(a, left, svd.u);
     svd.v.setIdentity(n, n);
-    applyBlocks<T>(rows, right, false, true, svd.v.bottomRightCorner(n - 1, n - 1));
+    makeOrthogonal<T>(rows, right, svd.v.bottomRightCorner(n - 1, n - 1));
   }
   svd.converged = diagonalize<T>(d, e, svd.u, svd.v);
   svd.values = d * scale;

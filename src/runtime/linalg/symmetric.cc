@@ -38,12 +38,38 @@ struct Panel {
   }
 };
 
+// The same, a reflector at a time, of a matrix that stays near.
+template <class T>
+void tridiagonalizeNear(MatrixRef<T> a, RealVectorRef<T> d, RealVectorRef<T> e,
+                        Eigen::Ref<VectorX<T>> taus) {
+  const Index n = a.rows();
+  VectorX<T> v(n), w(n);
+  for (Index k = 0; k < n; ++k) {
+    d[k] = Eigen::numext::real(a(k, k));
+    a(k, k) = d[k];
+    if (k + 1 == n) return;
+    const Index rest = n - k - 1;
+    const T tau = taus[k] = makeReflector<T>(a.col(k).tail(rest));
+    e[k] = Eigen::numext::real(a(k + 1, k));
+    auto from = v.tail(rest), to = w.tail(rest);
+    from = a.col(k).tail(rest);
+    from[0] = T(1);
+    to.setZero();
+    MatrixRef<T> left = a.bottomRightCorner(rest, rest);
+    addHermitianProduct<T>(left, from.data(), 1, to.data());
+    to *= tau;
+    to += from * (T(-0.5) * tau * to.dot(from));
+    dense::addRankTwo<T>({rest, from.data(), to.data(), left.data(), left.outerStride()});
+  }
+}
+
 // a = Q t Q^H, by a's lower triangle: t's diagonals, and Q as reflectors on the rows from 1 on, as
 // LAPACK's hetrd with uplo = L.
 template <class T>
 void tridiagonalize(MatrixRef<T> a, RealVectorRef<T> d, RealVectorRef<T> e,
                     Eigen::Ref<VectorX<T>> taus) {
   const Index n = a.rows();
+  if (staysNear<T>(a)) return tridiagonalizeNear<T>(a, d, e, taus);
   VectorX<T> v, w;
   for (Index first = 0; first < n; first += kPanel) {
     const Index end = std::min(first + kPanel, n);
@@ -86,8 +112,8 @@ bool findEigenvalues(MatrixX<T>& a, bool has_vectors, RealVectorRef<T> values) {
   MatrixX<T> vectors;
   if (has_vectors) {
     vectors.setIdentity(n, n);
-    applyBlocks<T>(a.bottomLeftCorner(n - 1, n - 1), taus, false, true,
-                       vectors.bottomRightCorner(n - 1, n - 1));
+    makeOrthogonal<T>(a.bottomLeftCorner(n - 1, n - 1), taus,
+                      vectors.bottomRightCorner(n - 1, n - 1));
   }
   const bool converged = diagonalize<T>(d, e, vectors);
   values = d * scale;
