@@ -121,15 +121,16 @@ class Bidiagonal {
   ColumnRotations<T>& v_;
 };
 
-// d becomes the singular values, falling; u and v, where they have columns, become u u' and v v'
-// for the matrix u' diag(d) v'^H. False where it does not converge.
+// d becomes the singular values, falling. False where it does not converge.
+template <class R>
+bool findSingularValues(VectorX<R>& d, VectorX<R>& e) {
+  if (!BidiagonalValues<R>(d, e).run()) return false;
+  std::sort(d.data(), d.data() + d.size(), std::greater<R>());
+  return true;
+}
+// The same, and u and v become u u' and v v' for the matrix u' diag(d) v'^H.
 template <class T>
 bool diagonalize(VectorX<Real<T>>& d, VectorX<Real<T>>& e, MatrixX<T>& u, MatrixX<T>& v) {
-  if (u.cols() == 0 && v.cols() == 0) {
-    if (!BidiagonalValues<Real<T>>(d, e).run()) return false;
-    std::sort(d.data(), d.data() + d.size(), std::greater<Real<T>>());
-    return true;
-  }
   ColumnRotations<T> of_u(u), of_v(v);
   if (!Bidiagonal<T>(d, e, of_u, of_v).run()) return false;
   of_u.flush();
@@ -137,14 +138,13 @@ bool diagonalize(VectorX<Real<T>>& d, VectorX<Real<T>>& e, MatrixX<T>& u, Matrix
   for (Index i = 0; i < d.size(); ++i) {
     if (!std::signbit(d[i])) continue;
     d[i] = -d[i];
-    if (v.cols() > 0) v.col(i) = -v.col(i);
+    v.col(i) = -v.col(i);
   }
   for (Index i = 0; i < d.size(); ++i) {
     Index at;
     d.tail(d.size() - i).maxCoeff(&at);
     if (at == 0) continue;
     std::swap(d[i], d[i + at]);
-    if (u.cols() == 0) continue;
     u.col(i).swap(u.col(i + at));
     v.col(i).swap(v.col(i + at));
   }

@@ -7,6 +7,7 @@
 #include "runtime/linalg/dense_reflections.h"
 #include "runtime/linalg/dense_root.h"
 #include "runtime/linalg/dense_rotations.h"
+#include "runtime/linalg/dense_secular.h"
 #include "runtime/linalg/dense_solution.h"
 #include "runtime/linalg/dense_vector_products.h"
 
@@ -15,5 +16,6 @@ namespace tercel::linalg::dense::TERCEL_ISA {
 TERCEL_DENSE_FUNCTIONS(TERCEL_DENSE_INSTANCES)
 TERCEL_REAL_FUNCTIONS(TERCEL_REAL_INSTANCES)
 TERCEL_STEP_FUNCTIONS(TERCEL_DENSE_INSTANCES)
+TERCEL_REAL_STEP_FUNCTIONS(TERCEL_REAL_INSTANCES)
 
 }  // namespace tercel::linalg::dense::TERCEL_ISA

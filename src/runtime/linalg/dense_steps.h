@@ -1,5 +1,6 @@
 // More of what is compiled for each instruction set, as dense.h: a step of the QR iteration for
-// Hessenberg matrices, with many shifts, and small Cholesky factorisations.
+// Hessenberg matrices, with many shifts, small Cholesky factorisations, and what eigenvalues by
+// divide and conquer are found from.
 #pragma once
 #include "runtime/linalg/dense.h"
 
@@ -38,12 +39,44 @@ struct Root {
   int32_t* failed = nullptr;
 };
 
+// The roots x of 1 / rho + sum of squares[j] / (poles[j] - x), one beyond each pole; where
+// is_squared, of the same with the squares of poles and roots. Lists and columns have `lead`
+// elements: beyond those there are, poles are infinite and squares 0.
+template <class R>
+struct Secular {
+  int64_t size = 0, lead = 0;  // lead: whole vectors
+  const R* poles = nullptr;    // rising, 0 or more where is_squared
+  const R* squares = nullptr;  // more than 0
+  R rho = 1;
+  bool is_squared = false;
+  R* roots = nullptr;
+  R* gaps = nullptr;     // column i: poles less root i, or their squares less the root's
+  R* weights = nullptr;  // the roots of those `squares` that have just these roots, with rho = 1
+  int64_t begin = 0, end = 0;  // the roots to be found, or the weights, by whole vectors
+};
+constexpr int64_t kSecularLanes = 16;
+
+// Columns numerators / gaps of length 1; where has_first, with -1 for the first before that.
+template <class R>
+struct SecularVectors {
+  int64_t lead = 0;
+  const R* gaps = nullptr;
+  const R* numerators = nullptr;
+  bool has_first = false;
+  R* vectors = nullptr;
+  int64_t begin = 0, end = 0;
+};
+
 #define TERCEL_STEP_FUNCTIONS(X) X(chaseBulges, Bulges) X(takeRoot, Root)
+#define TERCEL_REAL_STEP_FUNCTIONS(X) \
+  X(solveSecular, Secular) X(weighSecular, Secular) X(makeSecularVectors, SecularVectors)
 
 TERCEL_STEP_FUNCTIONS(TERCEL_DENSE_FUNCTION)
+TERCEL_REAL_STEP_FUNCTIONS(TERCEL_DENSE_FUNCTION)
 #define TERCEL_STEP_FUNCTIONS_OF_ISA(isa)             \
   namespace isa {                                     \
   TERCEL_STEP_FUNCTIONS(TERCEL_DENSE_FUNCTION_OF_ISA) \
+  TERCEL_REAL_STEP_FUNCTIONS(TERCEL_DENSE_FUNCTION_OF_ISA) \
   }
 TERCEL_ISAS(TERCEL_STEP_FUNCTIONS_OF_ISA)
 

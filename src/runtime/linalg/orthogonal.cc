@@ -1,6 +1,7 @@
 // QR factorisations, and the orthogonal matrices that they keep as reflectors.
 #include <utility>
 
+#include "runtime/linalg/orthogonal.h"
 #include "runtime/linalg/reflector_block.h"
 #include "runtime/linalg/side_by_side.h"
 
@@ -31,22 +32,6 @@ void makeOrthogonalNear(MatrixRef<T> a, const Eigen::Ref<const VectorX<T>>& taus
     v *= -taus[j];
     v[0] = T(1) - taus[j];
     a.col(j).head(j).setZero();
-  }
-}
-
-template <class T>
-void factor(MatrixRef<T> a, Eigen::Ref<VectorX<T>> taus) {
-  if (staysNear<T>(a)) return factorNear<T>(a, taus);
-  for (Index first = 0; first < taus.size(); first += kPanel) {
-    const Index end = std::min(first + kPanel, taus.size()), rows = a.rows() - first;
-    ReflectorBlock<T> block(rows, end - first);
-    for (Index j = first; j < end; ++j) {
-      block.applyToVector(true, a.col(j).tail(rows));
-      auto below = a.col(j).tail(a.rows() - j);
-      taus[j] = makeReflector<T>(below);
-      block.append(below, taus[j]);
-    }
-    block.apply(true, a.bottomRightCorner(rows, a.cols() - end));
   }
 }
 
@@ -182,6 +167,22 @@ void factorPivoting(MatrixRef<T> a, Eigen::Ref<VectorX<int32_t>> order,
 }  // namespace
 
 template <class T>
+void factorOrthogonal(MatrixRef<T> a, Eigen::Ref<VectorX<T>> taus) {
+  if (staysNear<T>(a)) return factorNear<T>(a, taus);
+  for (Index first = 0; first < taus.size(); first += kPanel) {
+    const Index end = std::min(first + kPanel, taus.size()), rows = a.rows() - first;
+    ReflectorBlock<T> block(rows, end - first);
+    for (Index j = first; j < end; ++j) {
+      block.applyToVector(true, a.col(j).tail(rows));
+      auto below = a.col(j).tail(a.rows() - j);
+      taus[j] = makeReflector<T>(below);
+      block.append(below, taus[j]);
+    }
+    block.apply(true, a.bottomRightCorner(rows, a.cols() - end));
+  }
+}
+
+template <class T>
 Status geqrf(const Call& call) {
   Arguments arguments(call, 1, 2);
   const Index m = arguments.rows(), n = arguments.cols(), k = std::min(m, n);
@@ -196,7 +197,7 @@ Status geqrf(const Call& call) {
     return forEachInLanes<T>(call, arguments.batch(), cost, lead * n + k, job, lanes::geqrf<T>);
   }
   return forEachIn(call, arguments.batch(), cost,
-                   [&](Index b) { factor<T>(out[b], taus.vector(b)); });
+                   [&](Index b) { factorOrthogonal<T>(out[b], taus.vector(b)); });
 }
 
 template <class T>
@@ -278,7 +279,8 @@ Status ormqr(const Call& call) {
   });
 }
 
-#define INSTANTIATE(T)                    \
+#define INSTANTIATE(T)                                                               \
+  template void factorOrthogonal<T>(MatrixRef<T>, Eigen::Ref<VectorX<T>>);           \
   template Status geqrf<T>(const Call&);  \
   template Status geqp3<T>(const Call&);  \
   template Status orgqr<T>(const Call&);  \

@@ -135,7 +135,7 @@ void makeOrthogonal(const Eigen::Ref<const MatrixX<T>>& vectors,
     }
     return;
   }
-  const Index last = (count - 1) / kPanel * kPanel;
+  const Index last = count == 0 ? -kPanel : (count - 1) / kPanel * kPanel;
   for (Index first = last; first >= 0; first -= kPanel) {
     ReflectorBlock<T> block = blockAt<T>(vectors, taus, first);
     if (first == last)

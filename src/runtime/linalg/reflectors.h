@@ -74,13 +74,19 @@ void reflectRows(Eigen::Ref<VectorX<T>> v, T tau, MatrixRef<T> c) {
   v[0] = first;
 }
 
+constexpr Index kPanel = 32;  // reflectors that stay in the caches while columns pass
+
 // Small enough to pass all columns that are left once for each reflector.
 template <class T>
 bool staysNear(const Eigen::Ref<const MatrixX<T>>& a) {
-  constexpr Index kNearBytes = 48 << 10;
+  constexpr Index kNearBytes = 80 << 10, kFewColumnsBytes = 200 << 10;
+  return a.size() * Index{sizeof(T)} <= (a.cols() <= kPanel ? kFewColumnsBytes : kNearBytes);
+}
+// And, where reflectors change columns and rows, to multiply it by a vector for each besides.
+template <class T>
+bool staysNearBothWays(const Eigen::Ref<const MatrixX<T>>& a) {
+  constexpr Index kNearBytes = 200 << 10;
   return a.size() * Index{sizeof(T)} <= kNearBytes;
 }
-
-constexpr Index kPanel = 32;  // reflectors that stay in the caches while columns pass
 
 }  // namespace tercel::linalg

@@ -30,27 +30,23 @@ template <class T>
 class ColumnRotations {
  public:
   using R = Real<T>;
-  // A matrix without columns is left out.
   explicit ColumnRotations(MatrixX<T>& matrix)
       : matrix_(matrix), turns_(2 * kMostSweeps * matrix.cols()) {}
 
   // The next rotations turn columns `first` and `first` + 1, and so on, one after the other.
   void begin(Index first) {
-    if (matrix_.cols() == 0) return;
     if (sweeps_ == kMostSweeps) flush();
     first_[sweeps_] = first;
     count_[sweeps_++] = 0;
   }
   // (x, y) = (c x + s y, c y - s x)
   void add(R c, R s) {
-    if (matrix_.cols() == 0) return;
     turns_[2 * used_] = c;
     turns_[2 * used_++ + 1] = s;
     ++count_[sweeps_ - 1];
   }
   // At once, of any two columns.
   void turn(Index x, Index y, R c, R s) {
-    if (matrix_.cols() == 0) return;
     flush();
     const VectorX<T> old = matrix_.col(x);
     matrix_.col(x) = old * c + matrix_.col(y) * s;

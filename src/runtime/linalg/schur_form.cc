@@ -37,7 +37,7 @@ template <class T>
 void hessenberg(MatrixRef<T> a, Index low, Index high, Eigen::Ref<VectorX<T>> taus) {
   const Index n = a.rows();
   taus.setZero();
-  if (staysNear<T>(a)) return hessenbergNear<T>(a, low, high, taus);
+  if (staysNearBothWays<T>(a)) return hessenbergNear<T>(a, low, high, taus);
   VectorX<T> row(kPanel), v;
   for (Index first = low; first + 1 < high; first += kPanel) {
     const Index end = std::min(first + kPanel, high - 1), rows = high - first - 1;

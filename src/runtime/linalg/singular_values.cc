@@ -1,5 +1,6 @@
 // Singular values: a matrix is made bidiagonal by reflectors, and that diagonal by rotations.
-#include "runtime/linalg/bidiagonal.h"
+#include "runtime/linalg/bidiagonal_halves.h"
+#include "runtime/linalg/orthogonal.h"
 #include "runtime/linalg/reflector_block.h"
 #include "runtime/linalg/side_by_side.h"
 
@@ -77,7 +78,7 @@ template <class T>
 void bidiagonalize(MatrixRef<T> a, VectorX<Real<T>>& d, VectorX<Real<T>>& e, VectorX<T>& left,
                    VectorX<T>& right, MatrixX<T>& rows) {
   const Index m = a.rows(), n = a.cols();
-  if (staysNear<T>(a)) return bidiagonalizeNear<T>(a, d, e, left, right, rows);
+  if (staysNearBothWays<T>(a)) return bidiagonalizeNear<T>(a, d, e, left, right, rows);
   VectorX<T> v, y, u, x;
   for (Index first = 0; first < n; first += kPanel) {
     const Index end = std::min(first + kPanel, n);
@@ -110,26 +111,60 @@ void bidiagonalize(MatrixRef<T> a, VectorX<Real<T>>& d, VectorX<Real<T>>& e, Vec
   }
 }
 
-// Of a matrix of no more columns than rows: a = u diag(values) v^H, where u has `columns` columns;
-// 0: neither u nor v.
+// Of a matrix of no more columns than rows, the largest number of which is 1: a = u diag(values) v^H,
+// where u has `columns` columns; 0: neither u nor v.
 template <class T>
-Svd<T> decompose(MatrixX<T> a, Index columns) {
+Svd<T> decompose(MatrixX<T>& a, Index columns) {
+  using R = Real<T>;
   const Index m = a.rows(), n = a.cols();
-  const Real<T> scale = a.cwiseAbs().maxCoeff();
-  if (scale > 0) a = a / scale;
   Svd<T> svd;
-  VectorX<Real<T>> d(n), e(n - 1);
+  VectorX<R> d(n), e(n - 1);
   VectorX<T> left(n), right(n - 1);
   MatrixX<T> rows(n - 1, n - 1);
   bidiagonalize<T>(a, d, e, left, right, rows);
-  if (columns > 0) {
+  if (columns == 0) {
+    svd.converged = findSingularValues<R>(d, e);
+  } else if (n <= kUndivided) {
     svd.u.resize(m, columns);
     makeOrthogonal<T>(a, left, svd.u);
     svd.v.setIdentity(n, n);
     makeOrthogonal<T>(rows, right, svd.v.bottomRightCorner(n - 1, n - 1));
+    svd.converged = diagonalize<T>(d, e, svd.u, svd.v);
+  } else {
+    BidiagonalHalves<R> halves(d, e);
+    svd.converged = halves.run();
+    svd.u.setIdentity(m, columns);
+    svd.u.topLeftCorner(n, n) = halves.left().template cast<T>();
+    svd.v = halves.right().template cast<T>();
+    applyBlocks<T>(a, left, false, svd.u);
+    applyBlocks<T>(rows, right, false, svd.v.bottomRows(n - 1));
   }
-  svd.converged = diagonalize<T>(d, e, svd.u, svd.v);
-  svd.values = d * scale;
+  svd.values = d;
+  return svd;
+}
+
+// The same of any such matrix: of many more rows than columns the triangle of its QR factorisation.
+template <class T>
+Svd<T> decomposeScaled(MatrixX<T> a, Index columns) {
+  const Index m = a.rows(), n = a.cols();
+  const Real<T> scale = a.cwiseAbs().maxCoeff();
+  if (scale > 0) a = a / scale;
+  Svd<T> svd;
+  if (3 * m < 5 * n) {
+    svd = decompose<T>(a, columns);
+  } else {
+    VectorX<T> taus(n);
+    factorOrthogonal<T>(a, taus);
+    MatrixX<T> triangle = a.topRows(n).template triangularView<Eigen::Upper>();
+    svd = decompose<T>(triangle, columns == 0 ? 0 : n);
+    if (columns > 0) {
+      const MatrixX<T> of_triangle = svd.u;
+      svd.u.setIdentity(m, columns);
+      svd.u.topLeftCorner(n, n) = of_triangle;
+      applyBlocks<T>(a, taus, false, svd.u);
+    }
+  }
+  svd.values *= scale;
   return svd;
 }
 
@@ -178,7 +213,7 @@ Status gesdd(const Call& call) {
     MatrixX<T> a = m >= n ? MatrixX<T>(in[b]) : MatrixX<T>(in[b].adjoint());
     if (!a.allFinite()) return void(info.number(b) = -4);  // LAPACK's number of A
     const Index all = std::max(m, n);
-    const Svd<T> svd = decompose<T>(std::move(a), mode == 'N' ? 0 : mode == 'A' ? all : k);
+    const Svd<T> svd = decomposeScaled<T>(std::move(a), mode == 'N' ? 0 : mode == 'A' ? all : k);
     if (!svd.converged) return void(info.number(b) = 1);
     values.vector(b) = svd.values;
     if (mode == 'N') return;

@@ -2,6 +2,7 @@
 #include "runtime/linalg/reflector_block.h"
 #include "runtime/linalg/side_by_side.h"
 #include "runtime/linalg/symmetric_tridiagonal.h"
+#include "runtime/linalg/tridiagonal_halves.h"
 
 namespace tercel::linalg {
 namespace {
@@ -69,7 +70,7 @@ template <class T>
 void tridiagonalize(MatrixRef<T> a, RealVectorRef<T> d, RealVectorRef<T> e,
                     Eigen::Ref<VectorX<T>> taus) {
   const Index n = a.rows();
-  if (staysNear<T>(a)) return tridiagonalizeNear<T>(a, d, e, taus);
+  if (staysNearBothWays<T>(a)) return tridiagonalizeNear<T>(a, d, e, taus);
   VectorX<T> v, w;
   for (Index first = 0; first < n; first += kPanel) {
     const Index end = std::min(first + kPanel, n);
@@ -109,15 +110,23 @@ bool findEigenvalues(MatrixX<T>& a, bool has_vectors, RealVectorRef<T> values) {
   VectorX<Real<T>> d(n), e(n - 1);
   VectorX<T> taus(n - 1);
   tridiagonalize<T>(a, d, e, taus);
-  MatrixX<T> vectors;
-  if (has_vectors) {
-    vectors.setIdentity(n, n);
+  bool converged;
+  if (!has_vectors) {
+    converged = findValues<Real<T>>(d, e);
+  } else if (n <= kUndivided) {
+    MatrixX<T> vectors = MatrixX<T>::Identity(n, n);
     makeOrthogonal<T>(a.bottomLeftCorner(n - 1, n - 1), taus,
                       vectors.bottomRightCorner(n - 1, n - 1));
+    converged = diagonalize<T>(d, e, vectors);
+    a = vectors;
+  } else {
+    TridiagonalHalves<Real<T>> halves(d, e);
+    converged = halves.run();
+    MatrixX<T> vectors = halves.vectors().template cast<T>();
+    applyBlocks<T>(a.bottomLeftCorner(n - 1, n - 1), taus, false, vectors.bottomRows(n - 1));
+    a = vectors;
   }
-  const bool converged = diagonalize<T>(d, e, vectors);
   values = d * scale;
-  if (has_vectors) a = vectors;
   return converged;
 }
 

@@ -55,15 +55,16 @@ class SymmetricTridiagonal {
   ColumnRotations<T>& vectors_;
 };
 
-// d becomes the eigenvalues, rising; vectors, where it has columns, its product with the matrix's.
-// False where it does not converge.
+// d becomes the eigenvalues, rising. False where it does not converge.
+template <class R>
+bool findValues(VectorX<R>& d, VectorX<R>& e) {
+  if (!TridiagonalValues<R>(d, e).run()) return false;
+  std::sort(d.data(), d.data() + d.size());
+  return true;
+}
+// The same, and vectors becomes its product with the matrix's.
 template <class T>
 bool diagonalize(VectorX<Real<T>>& d, VectorX<Real<T>>& e, MatrixX<T>& vectors) {
-  if (vectors.cols() == 0) {
-    if (!TridiagonalValues<Real<T>>(d, e).run()) return false;
-    std::sort(d.data(), d.data() + d.size());
-    return true;
-  }
   ColumnRotations<T> rotations(vectors);
   if (!SymmetricTridiagonal<T>(d, e, rotations).run()) return false;
   rotations.flush();
@@ -72,7 +73,7 @@ bool diagonalize(VectorX<Real<T>>& d, VectorX<Real<T>>& e, MatrixX<T>& vectors) 
     d.tail(d.size() - i).minCoeff(&at);
     if (at == 0) continue;
     std::swap(d[i], d[i + at]);
-    if (vectors.cols() > 0) vectors.col(i).swap(vectors.col(i + at));
+    vectors.col(i).swap(vectors.col(i + at));
   }
   return true;
 }
