@@ -1,4 +1,4 @@
-// Bulges of three rows, each of two shifts: Braman, Byers and Mathias, 2002.
+// Bulges of three rows, each of two shifts: Braman, Byers and Mathias, 2002. A single shift's has two.
 #pragma once
 #include "runtime/linalg/dense_steps.h"
 #include "runtime/linalg/dense_vectors.h"
@@ -60,6 +60,11 @@ class Chase {
     const N above = number(b, b), last = number(b + 1, b + 1), below = number(b + 1, b);
     N first = above, second = above, sum = above + last;
     subtract(first, shifts.first);
+    if (job_.is_single) {
+      x[0] = first;
+      x[1] = below;
+      return;
+    }
     subtract(second, shifts.second);
     subtract(sum, shifts.first);
     subtract(sum, shifts.second);
@@ -78,7 +83,7 @@ class Chase {
 
   void move(int64_t position, const Shifts<R>& shifts) const {
     const int64_t row = position + 1;
-    const int64_t rows = job_.end - row < 3 ? 2 : 3;
+    const int64_t rows = job_.is_single || job_.end - row < 3 ? 2 : 3;
     N x[3] = {};
     if (position < job_.begin) {
       start(shifts, x);

@@ -25,6 +25,7 @@ struct Bulges {
   int64_t begin = 0, end = 0;  // the block's rows
   int64_t count = 0;
   const Shifts<typename RealOf<T>::Type>* shifts = nullptr;
+  bool is_single = false;  // the first shift alone: bulges of two rows, of complex matrices
   int64_t position = 0;  // of the first bulge: the column that it is put right in; begin - 1: none
   int64_t steps = 0;
 };

@@ -58,6 +58,26 @@ inline constexpr R kExact =
 template <class T>
 inline constexpr bool kIsComplex = Eigen::NumTraits<T>::IsComplex;
 
+// About as large as its absolute value, and found sooner.
+template <class T>
+Real<T> sizeOf(T x) {
+  return std::abs(Eigen::numext::real(x)) + std::abs(Eigen::numext::imag(x));
+}
+
+// The largest real or imaginary part.
+template <class Matrix>
+auto largestPart(const Matrix& x) {
+  const auto largest = x.real().cwiseAbs().maxCoeff();
+  if constexpr (!kIsComplex<typename Matrix::Scalar>) return largest;
+  return std::max(largest, x.imag().cwiseAbs().maxCoeff());
+}
+// A power of two: divided by it, the matrix is of the order of 1.
+template <class T>
+Real<T> scaleOf(const MatrixX<T>& x) {
+  const Real<T> largest = largestPart(x);
+  return largest > 0 ? std::ldexp(Real<T>(1), std::ilogb(largest)) : Real<T>(1);
+}
+
 }  // namespace tercel::linalg
 
 // For each of the types that LAPACK has, by its letters.

@@ -1,6 +1,7 @@
 // Eigenvalues and eigenvectors of square matrices.
 #include "runtime/linalg/arguments.h"
 #include "runtime/linalg/products.h"
+#include "runtime/linalg/reflectors.h"
 #include "runtime/linalg/schur_form.h"
 #include "runtime/linalg/triangular_vectors.h"
 
@@ -23,7 +24,7 @@ VectorX<Real<T>> balance(MatrixX<T>& a) {
   for (bool changed = true; changed;) {
     changed = false;
     for (Index i = 0; i < n; ++i) {
-      Real<T> column = a.col(i).stableNorm(), row = a.row(i).stableNorm(), f = 1;
+      Real<T> column = normOf(a.col(i)), row = normOf(a.row(i)), f = 1;
       if (column == 0 || row == 0) continue;
       const Real<T> before = std::hypot(column, row);
       for (; column < row / 2 && f < largest && scale[i] < largest; f *= 2) column *= 2, row /= 2;
@@ -47,9 +48,10 @@ VectorX<Real<T>> balance(MatrixX<T>& a) {
 template <class R>
 void normalize(Eigen::Ref<VectorX<std::complex<R>>> x) {
   Index at = 0;
-  const R largest = x.cwiseAbs().maxCoeff(&at);
+  const R largest = largestPart(x);
   if (!(largest > 0)) return;
   x = x / largest;
+  x.cwiseAbs2().maxCoeff(&at);
   x *= std::conj(x[at]) / (std::abs(x[at]) * x.norm());
   x[at] = x[at].real();
 }
@@ -120,11 +122,8 @@ Status geev(const Call& call) {
     if (n == 0) return;
     MatrixX<T> a = in[b];
     if (!a.allFinite()) return void(info.number(b) = kNotFinite);
-    int power = 0;  // of two: the largest element becomes one of [1, 2), so that nothing overflows
-    const R largest = a.cwiseAbs().maxCoeff();
-    if (largest > 0) power = std::ilogb(largest);
-    a *= std::ldexp(R(1), -power / 2);
-    a *= std::ldexp(R(1), -(power - power / 2));
+    const R scale = scaleOf<T>(a);  // so that nothing overflows
+    a = a / scale;
     Origin<T> origin;
     origin.order = isolate(a);
     origin.scale = balance(a);
@@ -133,8 +132,7 @@ Status geev(const Call& call) {
     if (!schur.converged) return void(info.number(b) = 1);
     if (has_left) findVectors<T>(schur, origin, true, left[b]);
     if (has_right) findVectors<T>(schur, origin, false, right[b]);
-    schur.values *= std::ldexp(R(1), power / 2);
-    schur.values *= std::ldexp(R(1), power - power / 2);
+    schur.values *= scale;
     if constexpr (kIsComplex<T>) {
       values.vector(b) = schur.values;
     } else {

@@ -26,8 +26,8 @@ using Function = Status (*)(const Call& call);
 // Null where the target is no function of this folder.
 Function find(std::string_view target);
 
-// Whether the plugin calls the target's function for such operands where it has LAPACK's, too.
-bool isPreferred(std::string_view target, const program::CallSignature& signature);
+// Whether the plugin calls the target's function where it has LAPACK's, too.
+bool isPreferred(std::string_view target);
 
 // Each for float, double, std::complex<float> and std::complex<double>.
 #define LINALG(function, real_name, complex_name) \

@@ -7,11 +7,6 @@ namespace {
 
 constexpr Index kFewColumns = dense::kPanelColumns;  // that are factorised one by one
 
-template <class T>
-Real<T> sizeOf(T x) {
-  return std::abs(Eigen::numext::real(x)) + std::abs(Eigen::numext::imag(x));
-}
-
 using Pivots = Eigen::Ref<VectorX<int32_t>>;  // from 0
 
 // Each row goes at once to where the exchanges take it in the end.

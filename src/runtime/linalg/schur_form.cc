@@ -71,8 +71,8 @@ void hessenberg(MatrixRef<T> a, Index low, Index high, Eigen::Ref<VectorX<T>> ta
 template <class T>
 Schur<T> schurForm(MatrixX<T> a, SchurParts parts) {
   const Index n = a.rows();
-  const Real<T> scale = a.cwiseAbs().maxCoeff();
-  if (scale > 0) a = a / scale;
+  const Real<T> scale = scaleOf<T>(a);
+  a = a / scale;
   VectorX<T> taus(n - 1);
   hessenberg<T>(a, 0, n, taus);
   Schur<T> schur;

@@ -79,16 +79,16 @@ class SchurIteration {
   // Ahues and Tisseur, 1997.
   bool isNegligible(Index k) const {
     constexpr R epsilon = std::numeric_limits<R>::epsilon();
-    const R below = std::abs(h_(k, k - 1)), least = kExact<R> * R(h_.rows());
+    const R below = sizeOf(h_(k, k - 1)), least = kExact<R> * R(h_.rows());
     if (below <= least) return true;
-    const R last = std::abs(h_(k, k));
-    R beside = std::abs(h_(k - 1, k - 1)) + last;
+    const R last = sizeOf(h_(k, k));
+    R beside = sizeOf(h_(k - 1, k - 1)) + last;
     if (beside == 0) {
-      if (k > 1) beside += std::abs(h_(k - 1, k - 2));
-      if (k + 1 < h_.rows()) beside += std::abs(h_(k + 1, k));
+      if (k > 1) beside += sizeOf(h_(k - 1, k - 2));
+      if (k + 1 < h_.rows()) beside += sizeOf(h_(k + 1, k));
     }
     if (below > epsilon * beside) return false;
-    const R above = std::abs(h_(k - 1, k)), apart = std::abs(h_(k - 1, k - 1) - h_(k, k));
+    const R above = sizeOf(h_(k - 1, k)), apart = sizeOf(h_(k - 1, k - 1) - h_(k, k));
     const R sum = std::max(last, apart) + std::max(below, above);
     return std::min(below, above) * (std::max(below, above) / sum) <=
            std::max(least, epsilon * (std::min(last, apart) * (std::max(last, apart) / sum)));
@@ -120,6 +120,7 @@ class SchurIteration {
                            .end = end,
                            .count = 1,
                            .shifts = &shifts,
+                           .is_single = kIsComplex<T>,
                            .position = first - 1,
                            .steps = end - first - 1});
   }

@@ -4,6 +4,7 @@ namespace tercel::linalg {
 namespace {
 
 constexpr int64_t kFewest = 4;
+constexpr int64_t kLargestSide = 32;  // however few
 constexpr int64_t kMostNumbers = 8192;  // in all lanes: what the second cache holds
 // The larger matrices are, the less lanes gain, and the sooner other cores would: for each so many
 // numbers of a matrix the batch is one more group of lanes.
@@ -38,20 +39,20 @@ bool suitsLanes(Index batch, Index numbers) {
   return batch >= kFewest && numbers > 0 && numbers <= kMostNumbers;
 }
 
-bool isBatchOfSmall(const program::CallSignature& signature, int64_t largest_side) {
+bool isBatchOfSmall(const program::CallSignature& signature) {
   return batchOf(signature) >= kFewest &&
          allMatrices(signature, [&](int64_t rows, int64_t columns) {
-           return rows <= largest_side && columns <= largest_side;
+           return rows <= kLargestSide && columns <= kLargestSide;
          });
 }
 
-bool isBatchForRotations(const program::CallSignature& signature, int64_t largest_side) {
-  if (!isBatchOfSmall(signature, largest_side)) return false;
-  if (isBatchOfSmall(signature, largest_side / 2)) return true;
+bool isBatchForRotations(const program::CallSignature& signature, double worth) {
+  if (!isBatchOfSmall(signature)) return false;
   const int64_t lanes = lanesOf(signature), batch = batchOf(signature);
-  const int64_t all = (batch + lanes - 1) / lanes * lanes;
-  const int64_t quarters = numberBytes(signature) == 4 ? 2 : 3;  // of all lanes, at least
-  return 4 * batch >= quarters * all;
+  const double groups = static_cast<double>((batch + lanes - 1) / lanes);
+  return allMatrices(signature, [&](int64_t rows, int64_t columns) {
+    return static_cast<double>(std::max(rows, columns)) * groups <= worth * double(batch);
+  });
 }
 
 bool isBatchForLanes(const program::CallSignature& signature) {

@@ -6,19 +6,14 @@
 
 namespace tercel::linalg {
 
-// Rows and columns of a matrix in lanes, however few: so that scratch stays in the nearer caches;
-// and where rotations, which take more operations than other ways, are still faster.
-inline int64_t largestSide() { return 32; }
-inline int64_t largestTurnedSide() {
-  return kernels::vectorBytes(kernels::isaOfThisMachine()) / 2;
-}
-
 // Whether a batch is worth it whose elements are of so many numbers.
 bool suitsLanes(Index batch, Index numbers);
-// Whether the call's matrices are as many and as small as lanes are for.
-bool isBatchOfSmall(const program::CallSignature& signature, int64_t largest_side = largestSide());
-// And for rotations, which are no faster on larger matrices where many lanes are empty.
-bool isBatchForRotations(const program::CallSignature& signature, int64_t largest_side);
+// Whether the call's matrices are as many and as small as lanes are for: so that scratch stays in the
+// nearer caches.
+bool isBatchOfSmall(const program::CallSignature& signature);
+// And for rotations, which take more operations than other ways, and the more the larger a matrix is.
+// They pay for a side of as many rows as there are lanes, times `worth`, where all lanes are full.
+bool isBatchForRotations(const program::CallSignature& signature, double worth);
 // The same for factorisations and triangles, which may be larger where they fill all lanes some
 // times.
 bool isBatchForLanes(const program::CallSignature& signature);

@@ -111,7 +111,7 @@ void bidiagonalize(MatrixRef<T> a, VectorX<Real<T>>& d, VectorX<Real<T>>& e, Vec
   }
 }
 
-// Of a matrix of no more columns than rows, the largest number of which is 1: a = u diag(values) v^H,
+// Of a matrix of no more columns than rows, of the order of 1: a = u diag(values) v^H,
 // where u has `columns` columns; 0: neither u nor v.
 template <class T>
 Svd<T> decompose(MatrixX<T>& a, Index columns) {
@@ -147,8 +147,8 @@ Svd<T> decompose(MatrixX<T>& a, Index columns) {
 template <class T>
 Svd<T> decomposeScaled(MatrixX<T> a, Index columns) {
   const Index m = a.rows(), n = a.cols();
-  const Real<T> scale = a.cwiseAbs().maxCoeff();
-  if (scale > 0) a = a / scale;
+  const Real<T> scale = scaleOf<T>(a);
+  a = a / scale;
   Svd<T> svd;
   if (3 * m < 5 * n) {
     svd = decompose<T>(a, columns);
@@ -187,7 +187,8 @@ Status gesdd(const Call& call) {
   const Batch<int32_t> info = arguments.result<int32_t>(4, {});
   TERCEL_TRY(arguments.status());
   const double cost = 12.0 * m * n * k;
-  if (isBatchOfSmall(*call.signature, largestTurnedSide())) {
+  const double worth = mode == 'N' ? 2.5 : kIsComplex<T> ? 3 : 4;
+  if (isBatchForRotations(*call.signature, worth)) {
     const Index side = std::max(m, n);
     arguments.copy(0, 0);
     const lanes::Job<T> job{.a = copy.data,

@@ -105,8 +105,8 @@ bool findEigenvalues(MatrixX<T>& a, bool has_vectors, RealVectorRef<T> values) {
   const Index n = a.rows();
   a.template triangularView<Eigen::StrictlyUpper>().setZero();
   if (!a.allFinite()) return false;
-  const Real<T> scale = a.cwiseAbs().maxCoeff();
-  if (scale > 0) a = a / scale;
+  const Real<T> scale = scaleOf<T>(a);
+  a = a / scale;
   VectorX<Real<T>> d(n), e(n - 1);
   VectorX<T> taus(n - 1);
   tridiagonalize<T>(a, d, e, taus);
@@ -144,7 +144,7 @@ Status syevd(const Call& call) {
   const bool has_vectors = arguments.letter("mode", "NV") == 'V';
   TERCEL_TRY(arguments.status());
   const double cost = 9.0 * n * n * n;
-  if (isBatchOfSmall(*call.signature, largestTurnedSide())) {
+  if (isBatchForRotations(*call.signature, kIsComplex<T> ? 3 : 4)) {
     arguments.copy(0, 0);
     const lanes::Job<T> job{.a = out.data,
                             .values = values.data,

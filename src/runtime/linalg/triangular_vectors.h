@@ -131,18 +131,18 @@ class TriangularVectors {
   // Eigenvalues that are equal have one eigenvector, or almost.
   C notTiny(C d, const Vector& v) const {
     const R least = std::max(std::numeric_limits<R>::epsilon() * std::abs(v.value), tiny_);
-    return std::abs(d) < least ? C(least) : d;
+    return sizeOf(d) < least ? C(least) : d;
   }
   // Where the quotient would be large, all elements become smaller first.
   void divide(const Vector& v, Index i, C by) {
-    const R size = std::abs(get(v, i)), most = std::abs(by) * kLarge;
+    const R size = sizeOf(get(v, i)), most = sizeOf(by) * kLarge;
     if (size > most) x_.middleCols(v.column, v.size) *= most / size;
     set(v, i, get(v, i) / by);
   }
   // Where the largest element is larger than this, it becomes 1.
   void shrink(const Vector& v, R most) {
     auto x = x_.middleCols(v.column, v.size);
-    const R size = x.cwiseAbs().maxCoeff();
+    const R size = largestPart(x);
     if (size > most) x = x / size;
   }
 

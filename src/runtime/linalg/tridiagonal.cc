@@ -7,11 +7,6 @@
 namespace tercel::linalg {
 namespace {
 
-template <class T>
-Real<T> sizeOf(T x) {
-  return std::abs(Eigen::numext::real(x)) + std::abs(Eigen::numext::imag(x));
-}
-
 // Elimination with exchanges of neighbouring rows. Row i becomes d[i], du[i], dl[i + 1]: the third
 // is what an exchange brings. 0: done, else the first pivot that is 0, from 1.
 template <class T>
