@@ -45,9 +45,14 @@ void packRows(const Product<T>& p, int64_t first, int64_t rows, int64_t term, in
       const auto* from = partsOf(&p.a(first + i, term + t));
       const int64_t step = p.a.row * kParts<T>;
       int64_t r = 0;
-      if (kParts<T> == 1 && step == 1)
+      if (kParts<T> == 1 && step == 1) {
         for (; r + kLanes<R> <= here; r += kLanes<R>)
           kernels::storeVector(to + r, kernels::loadVector(from + r));
+        if (r < here) {
+          kernels::storeVector(to + r, Few<R>(here - r).load(from + r));
+          r += kLanes<R>;
+        }
+      }
       for (; r < kRows<T>; ++r) {
         to[r] = r < here ? from[r * step] : R(0);
         if constexpr (kParts<T> == 2)
@@ -57,25 +62,32 @@ void packRows(const Product<T>& p, int64_t first, int64_t rows, int64_t term, in
   }
 }
 
-// The columns of a tile, whose elements are beside each other in a column or in a row.
+// The columns of a tile, of which there are `count`, whose elements are beside each other in a column
+// or in a row.
 template <class T>
-void packWhole(Strided<const T> b, int64_t terms, T* to) {
+void packTile(Strided<const T> b, int64_t count, int64_t terms, T* to) {
   constexpr int kL = kLanes<T>;
   int64_t t = 0;
-  if (b.column == 1) {
+  if (b.column == 1 && count >= kColumns) {
     for (; t < terms; ++t, to += kColumns) __builtin_memcpy(to, &b(t, 0), sizeof(T) * kColumns);
+    return;
+  }
+  if (b.column == 1 && b.row != 1) {
+    for (; t < terms; ++t, to += kColumns)
+      for (int64_t c = 0; c < kColumns; ++c) to[c] = c < count ? b(t, c) : T(0);
     return;
   }
   for (; t + kL <= terms; t += kL, to += kColumns * kL) {
     Vector<T> columns[kColumns];
     TERCEL_UNROLL
-    for (int c = 0; c < kColumns; ++c) columns[c] = kernels::loadVector(&b(t, c));
+    for (int c = 0; c < kColumns; ++c)
+      columns[c] = c < count ? kernels::loadVector(&b(t, c)) : Vector<T>{};
     kernels::transposeRows<T, kColumns>(columns);
     TERCEL_UNROLL
     for (int c = 0; c < kColumns; ++c) kernels::storeVector(to + c * kL, columns[c]);
   }
   for (; t < terms; ++t, to += kColumns)
-    for (int64_t c = 0; c < kColumns; ++c) to[c] = b(t, c);
+    for (int64_t c = 0; c < kColumns; ++c) to[c] = c < count ? b(t, c) : T(0);
 }
 
 // A panel has, for each term, a tile's columns of b.
@@ -86,8 +98,8 @@ void packColumns(const Product<T>& p, int64_t first, int64_t columns, int64_t te
   const R sign = p.conjugate_b ? R(-1) : R(1);
   for (int64_t j = 0; j < columns; j += kColumns) {
     if constexpr (kParts<T> == 1)
-      if (columns - j >= kColumns && (p.b.row == 1 || p.b.column == 1)) {
-        packWhole(p.b.at(term, first + j), terms, to);
+      if (p.b.row == 1 || p.b.column == 1) {
+        packTile(p.b.at(term, first + j), columns - j, terms, to);
         to += kColumns * terms;
         continue;
       }
@@ -161,18 +173,17 @@ void addTile(const Product<T>& p, const Tile<T>& tile, int64_t i, int64_t j) {
     }
     return;
   }
+  const int64_t end = (rows < kRows<T> ? rows : kRows<T>) * kParts<T>;
   for (int c = 0; c < kColumns && c < columns; ++c) {
-    R numbers[kHeight * kL];
-    __builtin_memcpy(numbers, tile.sums[c], sizeof(numbers));
     R* to = partsOf(&p.c(i, j + c));
-    const int64_t start = p.lower && j + c > i ? j + c - i : 0;
-    const int64_t end = rows < kRows<T> ? rows : kRows<T>;
-    int64_t r = start * kParts<T>;
-    if (r == 0)
-      for (; r + kL <= end * kParts<T>; r += kL)
-        kernels::storeVector(to + r, kernels::loadVector(to + r) +
-                                         kernels::loadVector(numbers + r) * p.factor);
-    for (; r < end * kParts<T>; ++r) to[r] += numbers[r] * p.factor;
+    const int64_t start = p.lower && j + c > i ? (j + c - i) * kParts<T> : 0;
+    TERCEL_UNROLL
+    for (int v = 0; v < kHeight; ++v) {
+      const int64_t first = start - v * kL, last = end - v * kL;
+      if (first >= kL || last <= 0 || first >= last) continue;
+      const Few<R> lanes(last < kL ? last : kL, first > 0 ? first : 0);
+      lanes.store(to + v * kL, lanes.load(to + v * kL) + tile.sums[c][v] * p.factor);
+    }
   }
 }
 

@@ -29,7 +29,7 @@ Real<T>* partsOf(T* numbers) {
   return reinterpret_cast<Real<T>*>(numbers);
 }
 
-// Lanes of an array: a whole vector, or the first few.
+// Lanes of an array: a whole vector, or a few from `first` on.
 template <class R>
 struct Whole {
   TERCEL_PART Vector<R> load(const R* from) const { return kernels::loadVector(from); }
@@ -39,7 +39,8 @@ struct Whole {
 template <class R>
 struct Few {
   uint32_t lanes;
-  TERCEL_PART explicit Few(int64_t count) : lanes((1u << count) - 1) {}
+  TERCEL_PART explicit Few(int64_t end, int64_t first = 0)
+      : lanes(((1u << end) - 1) & ~((1u << first) - 1)) {}
   TERCEL_PART Vector<R> load(const R* from) const {
     if constexpr (sizeof(R) == 4) return _mm512_maskz_loadu_ps(static_cast<__mmask16>(lanes), from);
     else return _mm512_maskz_loadu_pd(static_cast<__mmask8>(lanes), from);
@@ -53,11 +54,12 @@ struct Few {
 template <class R>
 struct Few {
   __m256i lanes;
-  TERCEL_PART explicit Few(int64_t count) {
+  TERCEL_PART explicit Few(int64_t end, int64_t first = 0) {
+    using Place = decltype(typename VectorOf<R>::Index{}[0] + 0);
     typename VectorOf<R>::Index places;
     TERCEL_UNROLL
     for (int l = 0; l < kLanes<R>; ++l) places[l] = l;
-    lanes = (__m256i)(places < static_cast<decltype(places[0] + 0)>(count));
+    lanes = (__m256i)((places < static_cast<Place>(end)) & (places >= static_cast<Place>(first)));
   }
   TERCEL_PART Vector<R> load(const R* from) const {
     if constexpr (sizeof(R) == 4) return _mm256_maskload_ps(from, lanes);
@@ -71,19 +73,19 @@ struct Few {
 #else
 template <class R>
 struct Few {
-  int64_t count;
-  TERCEL_PART explicit Few(int64_t count) : count(count) {}
+  int64_t end, first;
+  TERCEL_PART explicit Few(int64_t end, int64_t first = 0) : end(end), first(first) {}
   TERCEL_PART Vector<R> load(const R* from) const {
     Vector<R> v = {};
     TERCEL_UNROLL
-    for (int l = 0; l < kLanes<R> - 1; ++l)
-      if (l < count) v[l] = from[l];
+    for (int l = 0; l < kLanes<R>; ++l)
+      if (l >= first && l < end) v[l] = from[l];
     return v;
   }
   TERCEL_PART void store(R* to, Vector<R> v) const {
     TERCEL_UNROLL
-    for (int l = 0; l < kLanes<R> - 1; ++l)
-      if (l < count) to[l] = v[l];
+    for (int l = 0; l < kLanes<R>; ++l)
+      if (l >= first && l < end) to[l] = v[l];
   }
 };
 #endif

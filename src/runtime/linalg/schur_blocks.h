@@ -65,7 +65,7 @@ void formBlock(const SchurPlace<T>& place, Index i) {
   }
   const T root = sqrt(square);
   const T sum = half + root, difference = half - root;
-  const T far = abs(sum) > abs(difference) ? sum : difference;
+  const T far = abs(sum) >= abs(difference) ? sum : difference;
   // The eigenvector (far, below), of the eigenvalue that is further from the last element.
   const R length = std::hypot(abs(far), abs(below));
   if (!(length > 0)) return;
