@@ -99,9 +99,9 @@ class BidiagonalHalves {
       turnColumns<R>(v, i, j, c, s);
     });
     const SecularEquation<R> equation = halves.equationOfSquares(negligible / 2);
-    halves.combine(equation.vectors(), equation.roots(), half + 1, v);
-    halves.combine(equation.leftVectors(), equation.roots(), half + 1, u);
-    halves.finish(equation.roots());
+    halves.settle(equation.roots());
+    halves.combine(equation.vectors(), half + 1, v);
+    halves.combine(equation.leftVectors(), half + 1, u);
     d *= scale;
   }
 

@@ -2,6 +2,7 @@
 // that are diagonal, with values d and orthonormal columns, are joined by a matrix of rank one.
 #pragma once
 #include <cmath>
+#include <compare>
 #include <limits>
 #include <numeric>
 #include <utility>
@@ -18,11 +19,8 @@ constexpr Index kUndivided = 32;  // rows that are not worth dividing
 template <class R>
 class Halves {
  public:
-  // The first `half` values are one half's, the others the other's; each half's rise.
-  Halves(Eigen::Ref<VectorX<R>> d, Index half) : d_(d), z_(d.size()), order_(d.size()) {
-    std::iota(order_.begin(), order_.end(), 0);
-    std::inplace_merge(order_.begin(), order_.begin() + half, order_.end(),
-                       [&](Index a, Index b) { return d_[a] < d_[b]; });
+  // The first `half` values are one half's, the others the other's.
+  Halves(Eigen::Ref<VectorX<R>> d, Index half) : d_(d), z_(d.size()), order_(rising(d)) {
     rows_.assign(d.size(), first_half);
     std::fill(rows_.begin() + half, rows_.end(), last_half);
   }
@@ -56,39 +54,48 @@ class Halves {
   }
 
   SecularEquation<R> equation(R rho) const {
-    return SecularEquation<R>(keptOf(d_), keptOf(z_), rho, false);
+    return SecularEquation<R>(of(kept_, d_), of(kept_, z_), rho, false);
   }
   // Of which the first value is 0 and the second no less than `least`.
   SecularEquation<R> equationOfSquares(R least) const {
-    VectorX<R> poles = keptOf(d_);
+    VectorX<R> poles = of(kept_, d_);
     if (kept() > 1) poles[1] = std::max(poles[1], least);
-    return SecularEquation<R>(poles, keptOf(z_), 1, true);
+    return SecularEquation<R>(poles, of(kept_, z_), 1, true);
   }
 
-  // The kept columns of q become their product with `vectors`; the last half's have numbers in the
-  // rows from `split` on, the first half's in those before. All columns are sorted by values.
-  void combine(const MatrixX<R>& vectors, const VectorX<R>& roots, Index split, MatrixRef<R> q) {
+  // d becomes the equation's roots and the values that are final, rising.
+  void settle(const VectorX<R>& roots) {
+    VectorX<R> values(d_.size());
+    values << roots, of(deflated_, d_);
+    rising_ = rising(values);
+    d_ = of(rising_, values);
+  }
+  // And q what are the columns of these: the kept ones times `vectors`, and those that are final. The
+  // last half's have numbers in the rows from `split` on, the first half's in those before.
+  void combine(const MatrixX<R>& vectors, Index split, MatrixRef<R> q) const {
     const Index n = d_.size();
     MatrixX<R> all(q.rows(), n);
     multiply(vectors, split, q, all.leftCols(kept()));
     for (Index i = kept(); i < n; ++i) all.col(i) = q.col(deflated_[i - kept()]);
-    const KeptVector<Index> rising = sorted(valuesOf(roots));
-    for (Index i = 0; i < n; ++i) q.col(i) = all.col(rising[i]);
-  }
-  // d becomes all values, rising: what combine() needs comes before.
-  void finish(const VectorX<R>& roots) {
-    const VectorX<R> values = valuesOf(roots);
-    const KeptVector<Index> rising = sorted(values);
-    for (Index i = 0; i < d_.size(); ++i) d_[i] = values[rising[i]];
+    for (Index i = 0; i < n; ++i) q.col(i) = all.col(rising_[i]);
   }
 
  private:
   // Of a column: those where it has numbers.
   enum Rows : int8_t { first_half, both, last_half };
 
-  VectorX<R> keptOf(const Eigen::Ref<const VectorX<R>>& all) const {
-    VectorX<R> numbers(kept());
-    for (Index i = 0; i < kept(); ++i) numbers[i] = all[kept_[i]];
+  static KeptVector<Index> rising(const Eigen::Ref<const VectorX<R>>& values) {
+    KeptVector<Index> order(values.size());
+    std::iota(order.begin(), order.end(), 0);
+    std::ranges::sort(order, [&](Index a, Index b) {
+      const auto order_of_values = std::strong_order(values[a], values[b]);
+      return order_of_values != 0 ? order_of_values < 0 : a < b;
+    });
+    return order;
+  }
+  static VectorX<R> of(const KeptVector<Index>& places, const Eigen::Ref<const VectorX<R>>& all) {
+    VectorX<R> numbers(places.size());
+    for (Index i = 0; i < numbers.size(); ++i) numbers[i] = all[places[i]];
     return numbers;
   }
 
@@ -106,23 +113,9 @@ class Halves {
     return true;
   }
 
-  VectorX<R> valuesOf(const VectorX<R>& roots) const {
-    VectorX<R> values(d_.size());
-    values.head(kept()) = roots;
-    for (Index i = kept(); i < d_.size(); ++i) values[i] = d_[deflated_[i - kept()]];
-    return values;
-  }
-  static KeptVector<Index> sorted(const VectorX<R>& values) {
-    KeptVector<Index> order(values.size());
-    std::iota(order.begin(), order.end(), 0);
-    std::ranges::sort(order, [&](Index a, Index b) {
-      return values[a] != values[b] ? values[a] < values[b] : a < b;
-    });
-    return order;
-  }
-
   // Without the rows that are 0: of both products one half each.
-  void multiply(const MatrixX<R>& vectors, Index split, const MatrixRef<R>& q, MatrixRef<R> to) {
+  void multiply(const MatrixX<R>& vectors, Index split, const MatrixRef<R>& q,
+                MatrixRef<R> to) const {
     KeptVector<Index> order;  // places in kept_, those with numbers in the first half first
     for (const Rows rows : {first_half, both, last_half})
       for (Index i = 0; i < kept(); ++i)
@@ -147,6 +140,7 @@ class Halves {
   Eigen::Ref<VectorX<R>> d_;
   VectorX<R> z_;
   KeptVector<Index> order_, kept_, deflated_;
+  KeptVector<Index> rising_;  // places among the kept and then the deflated ones
   KeptVector<Rows> rows_;
 };
 

@@ -50,8 +50,8 @@ class TridiagonalHalves {
     halves.deflate(rho, negligibleBeside(largest),
                    [&](Index i, Index j, R c, R s) { turnColumns<R>(q, i, j, c, s); });
     const SecularEquation<R> equation = halves.equation(rho);
-    halves.combine(equation.vectors(), equation.roots(), half, q);
-    halves.finish(equation.roots());
+    halves.settle(equation.roots());
+    halves.combine(equation.vectors(), half, q);
   }
 
   VectorX<R>& d_;
