@@ -8,6 +8,7 @@ namespace {
 
 template <class R>
 class LuPanel {
+  using Index = typename VectorOf<R>::Index;
   static constexpr int kL = kLanes<R>;
   static constexpr int64_t kRowVectors = kPanelColumns / kL;  // of a row of all columns
   static_assert(kRowVectors * kL == kPanelColumns);
@@ -39,15 +40,14 @@ class LuPanel {
   // What is left of column j from row j on, which is looked through for the largest number. What
   // stands below the last row is 0 or not a number, and never larger.
   int64_t takeColumn(int64_t j) {
-    using Index = typename VectorOf<R>::Index;
     const int64_t start = j / kL * kL;
     R* to = column(j);
-    for (int64_t i = start; i < lead_; ++i) to[i] = i >= j && i < job_.m ? at(i, j) : R(0);
     Vector<R> best = R(-1) - Vector<R>{};
     Index places = {}, here = {};
+    TERCEL_UNROLL
     for (int l = 0; l < kL; ++l) here[l] = static_cast<int>(start + l);
     for (int64_t i = start; i < lead_; i += kL, here += kL) {
-      Vector<R> x = kernels::loadVector(to + i);
+      Vector<R> x = load(i, j);
       for (int64_t k = 0; k < j; ++k) x -= kernels::loadVector(column(k) + i) * rows_[k][j];
       kernels::storeVector(to + i, x);
       const Vector<R> size = x < 0 ? -x : x;
@@ -58,17 +58,39 @@ class LuPanel {
     for (int64_t i = start; i < j; ++i) to[i] = 0;
     return to[j] == to[j] ? placeOfLargest(best, places, j) : j;  // not a number: it stays
   }
+  // Rows from i on of column j, those from j on.
+  TERCEL_PART Vector<R> load(int64_t i, int64_t j) const {
+    if (i >= j && i + kL <= job_.m) return kernels::loadVector(&at(i, j));
+    const int64_t rows = job_.m - i;
+    return Few<R>(rows < kL ? rows : kL, i < j ? j - i : 0).load(&at(i, j));
+  }
 
-  // The first one of equal ones.
-  static int64_t placeOfLargest(Vector<R> best, typename VectorOf<R>::Index places, int64_t none) {
-    R largest = R(-1);
-    int64_t place = none;
-    for (int l = 0; l < kL; ++l) {
-      if (best[l] < largest || best[l] < 0) continue;
-      if (best[l] > largest || places[l] < place) place = places[l];
-      largest = best[l];
+  // The first one of equal ones; `none` where nothing is 0 or larger.
+  static int64_t placeOfLargest(Vector<R> best, Index places, int64_t none) {
+    using Place = decltype(Index{}[0] + 0);  // largest: no place
+    Vector<R> most = best;
+    forEachDistance([&](Index turned) __attribute__((always_inline)) {
+      const Vector<R> other = __builtin_shuffle(most, turned);
+      most = other > most ? other : most;
+    });
+    constexpr auto kNowhere = static_cast<Place>(~(~uint64_t{0} << (8 * sizeof(Place) - 1)));
+    Index first = best == most ? places : kNowhere - Index{};
+    forEachDistance([&](Index turned) __attribute__((always_inline)) {
+      const Index other = __builtin_shuffle(first, turned);
+      first = other < first ? other : first;
+    });
+    return most[0] >= 0 ? first[0] : none;
+  }
+  // f(lanes half a vector away, then a quarter, and so on)
+  template <class F>
+  TERCEL_PART static void forEachDistance(F&& f) {
+    TERCEL_UNROLL
+    for (int distance = kL / 2; distance > 0; distance /= 2) {
+      Index turned = {};
+      TERCEL_UNROLL
+      for (int l = 0; l < kL; ++l) turned[l] = l ^ distance;
+      f(turned);
     }
-    return place;
   }
 
   // Of all columns: those before j and j itself in their copies.
@@ -109,7 +131,9 @@ class LuPanel {
   void putBack() {
     for (int64_t j = 0; j < job_.n; ++j) {
       const int64_t known = j + 1 < job_.m ? j + 1 : job_.m;
-      for (int64_t i = known; i < job_.m; ++i) at(i, j) = column(j)[i];
+      forEachVector<R>(job_.m - known, [&](int64_t i, auto lanes) __attribute__((always_inline)) {
+        lanes.store(&at(known + i, j), lanes.load(column(j) + known + i));
+      });
       for (int64_t i = 0; i < known; ++i) at(i, j) = rows_[i][j];
     }
   }
