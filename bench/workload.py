@@ -6,7 +6,7 @@ import math
 import time
 from typing import Callable
 
-MODULES = ("elementwise", "products", "training", "loops", "unrolled", "indexing")
+MODULES = ("elementwise", "products", "training", "loops", "unrolled", "indexing", "linear_algebra")
 ALL = {}
 
 
