@@ -1,4 +1,5 @@
-// Bulges of three rows, each of two shifts: Braman, Byers and Mathias, 2002. A single shift's has two.
+// Bulges of three rows, each of two shifts: Braman, Byers and Mathias, 2002. A single shift's has
+// two.
 #pragma once
 #include "runtime/linalg/dense_steps.h"
 #include "runtime/linalg/dense_vectors.h"
@@ -131,8 +132,8 @@ class Chase {
   }
   template <int kRows>
   static void turnColumns(const SmallReflector<T>& by, T* first, int64_t column, int64_t rows) {
-    const Scalar<T> dot0(by.tau), dot1(by.tau * by.v1), dot2(by.tau * by.v2),
-        v1(by.v1.conjugate()), v2(by.v2.conjugate());
+    const Scalar<T> dot0(by.tau), dot1(by.tau * by.v1), dot2(by.tau * by.v2), v1(by.v1.conjugate()),
+        v2(by.v2.conjugate());
     R *a = partsOf(first), *b = partsOf(first + column), *c = partsOf(first + 2 * column);
     forEachVector<R>(
         rows * kParts<T>, [&](int64_t i, auto lanes) __attribute__((always_inline)) {

@@ -131,9 +131,10 @@ class LuPanel {
   void putBack() {
     for (int64_t j = 0; j < job_.n; ++j) {
       const int64_t known = j + 1 < job_.m ? j + 1 : job_.m;
-      forEachVector<R>(job_.m - known, [&](int64_t i, auto lanes) __attribute__((always_inline)) {
-        lanes.store(&at(known + i, j), lanes.load(column(j) + known + i));
-      });
+      forEachVector<R>(
+          job_.m - known, [&](int64_t i, auto lanes) __attribute__((always_inline)) {
+            lanes.store(&at(known + i, j), lanes.load(column(j) + known + i));
+          });
       for (int64_t i = 0; i < known; ++i) at(i, j) = rows_[i][j];
     }
   }

@@ -62,8 +62,8 @@ void packRows(const Product<T>& p, int64_t first, int64_t rows, int64_t term, in
   }
 }
 
-// The columns of a tile, of which there are `count`, whose elements are beside each other in a column
-// or in a row.
+// The columns of a tile, of which there are `count`, whose elements are beside each other in a
+// column or in a row.
 template <class T>
 void packTile(Strided<const T> b, int64_t count, int64_t terms, T* to) {
   constexpr int kL = kLanes<T>;
@@ -173,7 +173,7 @@ void addTile(const Product<T>& p, const Tile<T>& tile, int64_t i, int64_t j) {
     }
     return;
   }
-  const int64_t end = (rows < kRows<T> ? rows : kRows<T>) * kParts<T>;
+  const int64_t end = (rows < kRows<T> ? rows : kRows<T>)*kParts<T>;
   for (int c = 0; c < kColumns && c < columns; ++c) {
     R* to = partsOf(&p.c(i, j + c));
     const int64_t start = p.lower && j + c > i ? (j + c - i) * kParts<T> : 0;

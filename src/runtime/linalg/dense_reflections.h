@@ -15,21 +15,23 @@ TERCEL_PART void reflectColumns(const Reflection<T>& job, int64_t first) {
   const R* v = partsOf(job.v);
   const int64_t size = job.rows * kParts<T>;
   Dot<T> sums[kColumns];
-  forEachVector<R>(size, [&](int64_t i, auto lanes) __attribute__((always_inline)) {
-    const Vector<R> x = lanes.load(v + i);
-    TERCEL_UNROLL
-    for (int j = 0; j < kColumns; ++j) sums[j].add(x, lanes.load(partsOf(c[j]) + i));
-  });
+  forEachVector<R>(
+      size, [&](int64_t i, auto lanes) __attribute__((always_inline)) {
+        const Vector<R> x = lanes.load(v + i);
+        TERCEL_UNROLL
+        for (int j = 0; j < kColumns; ++j) sums[j].add(x, lanes.load(partsOf(c[j]) + i));
+      });
   Scalar<T> by[kColumns];
   TERCEL_UNROLL
   for (int j = 0; j < kColumns; ++j)
     by[j] = Scalar<T>(Number<T>::load(&job.tau) * sums[j].value() * R(-1));
-  forEachVector<R>(size, [&](int64_t i, auto lanes) __attribute__((always_inline)) {
-    const Vector<R> x = lanes.load(v + i);
-    TERCEL_UNROLL
-    for (int j = 0; j < kColumns; ++j)
-      lanes.store(partsOf(c[j]) + i, by[j].timesPlus(x, lanes.load(partsOf(c[j]) + i)));
-  });
+  forEachVector<R>(
+      size, [&](int64_t i, auto lanes) __attribute__((always_inline)) {
+        const Vector<R> x = lanes.load(v + i);
+        TERCEL_UNROLL
+        for (int j = 0; j < kColumns; ++j)
+          lanes.store(partsOf(c[j]) + i, by[j].timesPlus(x, lanes.load(partsOf(c[j]) + i)));
+      });
 }
 
 // Rows that a vector or two hold: all that they are multiplied by stays in the nearest cache.
@@ -75,11 +77,11 @@ TERCEL_PART void addRankTwoAt(const RankTwo<T>& job, int64_t j) {
   const Scalar<T> by_w(Number<T>::load(job.w + j).conjugate() * R(-1));
   R* to = partsOf(job.a + j * job.column + j);
   const R *v = partsOf(job.v + j), *w = partsOf(job.w + j);
-  forEachVector<R>((job.size - j) * kParts<T>, [&](int64_t i, auto lanes)
-                                                   __attribute__((always_inline)) {
-    const Vector<R> sum = by_w.timesPlus(lanes.load(v + i), lanes.load(to + i));
-    lanes.store(to + i, by_v.timesPlus(lanes.load(w + i), sum));
-  });
+  forEachVector<R>(
+      (job.size - j) * kParts<T>, [&](int64_t i, auto lanes) __attribute__((always_inline)) {
+        const Vector<R> sum = by_w.timesPlus(lanes.load(v + i), lanes.load(to + i));
+        lanes.store(to + i, by_v.timesPlus(lanes.load(w + i), sum));
+      });
 }
 
 }  // namespace

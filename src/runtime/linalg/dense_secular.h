@@ -72,8 +72,8 @@ class SecularRoot {
     return __builtin_fabs(value_) <= kEpsilon * error || high_ - low_ <= kEpsilon * nearest;
   }
 
-  // The root lies between two poles, or beyond the last, no farther than all of z. The half that it is
-  // in says which pole is nearer, and the equation of the two nearest alone where it is, almost.
+  // The root lies between two poles, or beyond the last, no farther than all of z. The half that it
+  // is in says which pole is nearer, and the equation of the two nearest alone where it is, almost.
   void start() {
     const int64_t before = firstOfTwo();
     setOrigin(root_);
@@ -200,7 +200,8 @@ void makeSecularVectors(const SecularVectors<R>& job) {
     R* to = job.vectors + i * job.lead;
     Vector<R> squares = {};
     for (int64_t j = 0; j < job.lead; j += kL) {
-      const Vector<R> number = kernels::loadVector(job.numerators + j) / kernels::loadVector(gaps + j);
+      const Vector<R> number =
+          kernels::loadVector(job.numerators + j) / kernels::loadVector(gaps + j);
       kernels::storeVector(to + j, number);
       squares += number * number;
     }

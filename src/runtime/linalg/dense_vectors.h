@@ -42,12 +42,16 @@ struct Few {
   TERCEL_PART explicit Few(int64_t end, int64_t first = 0)
       : lanes(((1u << end) - 1) & ~((1u << first) - 1)) {}
   TERCEL_PART Vector<R> load(const R* from) const {
-    if constexpr (sizeof(R) == 4) return _mm512_maskz_loadu_ps(static_cast<__mmask16>(lanes), from);
-    else return _mm512_maskz_loadu_pd(static_cast<__mmask8>(lanes), from);
+    if constexpr (sizeof(R) == 4)
+      return _mm512_maskz_loadu_ps(static_cast<__mmask16>(lanes), from);
+    else
+      return _mm512_maskz_loadu_pd(static_cast<__mmask8>(lanes), from);
   }
   TERCEL_PART void store(R* to, Vector<R> v) const {
-    if constexpr (sizeof(R) == 4) _mm512_mask_storeu_ps(to, static_cast<__mmask16>(lanes), v);
-    else _mm512_mask_storeu_pd(to, static_cast<__mmask8>(lanes), v);
+    if constexpr (sizeof(R) == 4)
+      _mm512_mask_storeu_ps(to, static_cast<__mmask16>(lanes), v);
+    else
+      _mm512_mask_storeu_pd(to, static_cast<__mmask8>(lanes), v);
   }
 };
 #elif TERCEL_VECTOR_BYTES == 32
@@ -62,12 +66,16 @@ struct Few {
     lanes = (__m256i)((places < static_cast<Place>(end)) & (places >= static_cast<Place>(first)));
   }
   TERCEL_PART Vector<R> load(const R* from) const {
-    if constexpr (sizeof(R) == 4) return _mm256_maskload_ps(from, lanes);
-    else return _mm256_maskload_pd(from, lanes);
+    if constexpr (sizeof(R) == 4)
+      return _mm256_maskload_ps(from, lanes);
+    else
+      return _mm256_maskload_pd(from, lanes);
   }
   TERCEL_PART void store(R* to, Vector<R> v) const {
-    if constexpr (sizeof(R) == 4) _mm256_maskstore_ps(to, lanes, v);
-    else _mm256_maskstore_pd(to, lanes, v);
+    if constexpr (sizeof(R) == 4)
+      _mm256_maskstore_ps(to, lanes, v);
+    else
+      _mm256_maskstore_pd(to, lanes, v);
   }
 };
 #else
@@ -187,8 +195,8 @@ struct Scalar<std::complex<R>> {
   }
 };
 
-// Division by a number; of complex numbers: Smith's, 1962. By a product where the reciprocal has all
-// of its digits.
+// Division by a number; of complex numbers: Smith's, 1962. By a product where the reciprocal has
+// all of its digits.
 template <class R>
 class Quotient {
  public:

@@ -11,11 +11,11 @@ struct Row {
   bool is_preferred = true;
 };
 
-#define ROWS(function, real_name, complex_name, is_preferred)                     \
-  {"lapack_s" #real_name "_ffi", function<float>, is_preferred},                  \
-  {"lapack_d" #real_name "_ffi", function<double>, is_preferred},                 \
-  {"lapack_c" #complex_name "_ffi", function<std::complex<float>>, is_preferred}, \
-  {"lapack_z" #complex_name "_ffi", function<std::complex<double>>, is_preferred},
+#define ROWS(function, real_name, complex_name, is_preferred)                         \
+  {"lapack_s" #real_name "_ffi", function<float>, is_preferred},                      \
+      {"lapack_d" #real_name "_ffi", function<double>, is_preferred},                 \
+      {"lapack_c" #complex_name "_ffi", function<std::complex<float>>, is_preferred}, \
+      {"lapack_z" #complex_name "_ffi", function<std::complex<double>>, is_preferred},
 
 constexpr Row kTable[] = {
 #define LINALG(function, real_name, complex_name) ROWS(function, real_name, complex_name, true)

@@ -36,7 +36,8 @@ class Halves {
     rows_[i] = both;
   }
   // Where an element of z is negligible, or would be if the columns of two values were turned, the
-  // value and its columns are final. turn(i, j, c, s): columns j and i become c j + s i and c i - s j.
+  // value and its columns are final. turn(i, j, c, s): columns j and i become c j + s i and c i - s
+  // j.
   template <class Turn>
   void deflate(R rho, R negligible, Turn turn) {
     Index last = -1;  // kept if nothing turns it away
@@ -70,8 +71,8 @@ class Halves {
     rising_ = rising(values);
     d_ = of(rising_, values);
   }
-  // And q what are the columns of these: the kept ones times `vectors`, and those that are final. The
-  // last half's have numbers in the rows from `split` on, the first half's in those before.
+  // And q what are the columns of these: the kept ones times `vectors`, and those that are final.
+  // The last half's have numbers in the rows from `split` on, the first half's in those before.
   void combine(const MatrixX<R>& vectors, Index split, MatrixRef<R> q) const {
     const Index n = d_.size();
     MatrixX<R> all(q.rows(), n);

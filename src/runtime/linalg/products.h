@@ -87,8 +87,8 @@ void addProduct(const Operand<T>& a, const Operand<T>& b, Real<T> factor, Matrix
   addProduct<T>(a, b, factor, stridedOf<T>(c), part);
 }
 
-// What a thread takes of a matrix that it multiplies by a vector: whole vectors of rows, and as many
-// columns as the kernel takes at once.
+// What a thread takes of a matrix that it multiplies by a vector: whole vectors of rows, and as
+// many columns as the kernel takes at once.
 constexpr Index kRowsOfPart = 64, kColumnsOfPart = 8;
 
 // y += factor a x

@@ -118,7 +118,8 @@ void applyBlocks(const Eigen::Ref<const MatrixX<T>>& vectors,
   }
 }
 
-// The first columns of Q. What is left of a reflector's first column in an identity it does not change.
+// The first columns of Q. What is left of a reflector's first column in an identity it does not
+// change.
 template <class T>
 void makeOrthogonal(const Eigen::Ref<const MatrixX<T>>& vectors,
                     const Eigen::Ref<const VectorX<T>>& taus, MatrixRef<T> c) {

@@ -29,7 +29,8 @@ void hessenbergNear(MatrixRef<T> a, Index low, Index high, Eigen::Ref<VectorX<T>
     auto v = a.col(k).segment(k + 1, rows);
     taus[k] = makeReflector<T>(v);
     reflectRows<T>(v, taus[k], a.block(0, k + 1, high, rows));
-    reflectColumns<T>(v, Eigen::numext::conj(taus[k]), a.block(k + 1, k + 1, rows, a.cols() - k - 1));
+    reflectColumns<T>(v, Eigen::numext::conj(taus[k]),
+                      a.block(k + 1, k + 1, rows, a.cols() - k - 1));
   }
 }
 
@@ -47,8 +48,7 @@ void hessenberg(MatrixRef<T> a, Index low, Index high, Eigen::Ref<VectorX<T>> ta
     for (Index k = first; k < end; ++k) {
       const Index done = k - first;
       const Operand<T> vectors = block.vectors();
-      for (Index i = 0; i < done; ++i)
-        row[i] = Eigen::numext::conj(vectors.at(done - 1, i));
+      for (Index i = 0; i < done; ++i) row[i] = Eigen::numext::conj(vectors.at(done - 1, i));
       addProduct<T>(right.leftCols(done), row.data(), -1, &a(0, k));
       block.applyToVector(true, a.col(k).segment(first + 1, rows));
       v = a.col(k).segment(k + 1, high - k - 1);
@@ -126,9 +126,9 @@ VectorX<Index> isolate(MatrixX<T>& a) {
   return order;
 }
 
-#define INSTANTIATE(T)                                                              \
-  template void hessenberg<T>(MatrixRef<T>, Index, Index, Eigen::Ref<VectorX<T>>);  \
-  template Schur<T> schurForm<T>(MatrixX<T>, SchurParts);                                       \
+#define INSTANTIATE(T)                                                             \
+  template void hessenberg<T>(MatrixRef<T>, Index, Index, Eigen::Ref<VectorX<T>>); \
+  template Schur<T> schurForm<T>(MatrixX<T>, SchurParts);                          \
   template VectorX<Index> isolate<T>(MatrixX<T>&);
 TERCEL_LINALG_TYPES(INSTANTIATE)
 

@@ -4,7 +4,7 @@ namespace tercel::linalg {
 namespace {
 
 constexpr int64_t kFewest = 4;
-constexpr int64_t kLargestSide = 32;  // however few
+constexpr int64_t kLargestSide = 32;    // however few
 constexpr int64_t kMostNumbers = 8192;  // in all lanes: what the second cache holds
 // The larger matrices are, the less lanes gain, and the sooner other cores would: for each so many
 // numbers of a matrix the batch is one more group of lanes.

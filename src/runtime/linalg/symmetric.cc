@@ -152,8 +152,7 @@ Status syevd(const Call& call) {
                             .info = info.data,
                             .n = n,
                             .triangle = {.lower = lower}};
-    return forEachInLanes<T>(call, arguments.batch(), cost, (2 * n + 1) * n, job,
-                             lanes::syevd<T>);
+    return forEachInLanes<T>(call, arguments.batch(), cost, (2 * n + 1) * n, job, lanes::syevd<T>);
   }
   return forEachIn(call, arguments.batch(), cost, [&](Index b) {
     info.number(b) = 0;
@@ -191,8 +190,8 @@ Status sytrd(const Call& call) {
   });
 }
 
-#define INSTANTIATE(T)                    \
-  template Status syevd<T>(const Call&);  \
+#define INSTANTIATE(T)                   \
+  template Status syevd<T>(const Call&); \
   template Status sytrd<T>(const Call&);
 TERCEL_LINALG_TYPES(INSTANTIATE)
 

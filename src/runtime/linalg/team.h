@@ -19,7 +19,8 @@ class Team {
   // fn(context, begin, end) of parts of [0, size) that begin at multiples of `step`, where a thread
   // gets no less of all `operations` than its start is worth. Results must not depend on the parts;
   // no memory in one is std::bad_alloc here.
-  static void share(int64_t size, int64_t step, double operations, kernels::TaskFn fn, void* context);
+  static void share(int64_t size, int64_t step, double operations, kernels::TaskFn fn,
+                    void* context);
   // The same of anything callable as f(begin, end).
   template <class F>
   static void share(int64_t size, int64_t step, double operations, F&& f) {

@@ -1,13 +1,13 @@
-// Eigenvalues and eigenvectors of symmetric tridiagonal matrices by divide and conquer: Cuppen, 1981;
-// Gu and Eisenstat, 1995.
+// Eigenvalues and eigenvectors of symmetric tridiagonal matrices by divide and conquer: Cuppen,
+// 1981; Gu and Eisenstat, 1995.
 #pragma once
 #include "runtime/linalg/halves.h"
 #include "runtime/linalg/symmetric_tridiagonal.h"
 
 namespace tercel::linalg {
 
-// The matrix has the diagonal d and e beside it, of the order of 1; its eigenvalues, rising, replace
-// d, and vectors() are theirs.
+// The matrix has the diagonal d and e beside it, of the order of 1; its eigenvalues, rising,
+// replace d, and vectors() are theirs.
 template <class R>
 class TridiagonalHalves {
  public:
@@ -43,8 +43,7 @@ class TridiagonalHalves {
     Halves<R> halves(d_.segment(first, size), half);
     VectorX<R>& z = halves.z();
     z.head(half) = q.row(half - 1).head(half) * R(M_SQRT1_2);
-    z.tail(size - half) =
-        q.row(half).tail(size - half) * std::copysign(R(M_SQRT1_2), beside);
+    z.tail(size - half) = q.row(half).tail(size - half) * std::copysign(R(M_SQRT1_2), beside);
     const R rho = 2 * std::abs(beside);
     const R largest = std::max(halves.d().cwiseAbs().maxCoeff(), z.cwiseAbs().maxCoeff());
     halves.deflate(rho, negligibleBeside(largest),
