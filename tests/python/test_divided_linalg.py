@@ -44,15 +44,24 @@ def general(n, rng):
             **{name: left * values @ right.T for name, values in spectra(n, rng).items()}}
 
 
-def typed(a, dtype, rng):
-    """The matrix, turned in the complex plane where the type is complex, scaled near 1 and by what."""
-    if dtype[0] == "c":
-        phase = np.exp(1j * rng.uniform(0, 6, len(a)))
-        a = phase[:, None] * a * (phase.conj() if a.shape[0] == a.shape[1] else 1)
-    a = a.astype(dtype)
-    if a.shape[0] == a.shape[1] and np.allclose(a, a.conj().T, rtol=1e-3):
-        a = (a + a.conj().T) / 2
-    return a, np.abs(a).max().astype(np.float64) or 1.0
+def cases(matrices, n, dtype, device):
+    """Of each matrix its name, itself on the device, and in twice the precision, scaled near 1, with
+    the scale. Where the type is complex it is turned in the complex plane."""
+    rng = np.random.default_rng(n)
+    for name, a in matrices(n, rng).items():
+        is_square = a.shape[0] == a.shape[1]
+        if dtype[0] == "c":
+            phase = np.exp(1j * rng.uniform(0, 6, len(a)))
+            a = phase[:, None] * a * (phase.conj() if is_square else 1)
+        a = a.astype(dtype)
+        if is_square and np.allclose(a, a.conj().T, rtol=1e-3):
+            a = (a + a.conj().T) / 2
+        scale = np.abs(a).max().astype(np.float64) or 1.0
+        yield name, jax.device_put(a, device), a.astype(wide(dtype)) / scale, scale
+
+
+def wide(dtype):
+    return np.result_type(dtype, np.float64)
 
 
 def distance(x, y):
@@ -62,14 +71,10 @@ def distance(x, y):
 @pytest.mark.parametrize("dtype", TYPES)
 @pytest.mark.parametrize("n", [33, 70, 131])
 def test_hermitian(tercel, dtype, n):
-    rng = np.random.default_rng(n)
-    epsilon, wide = np.finfo(dtype).eps, np.result_type(dtype, np.float64)
-    for name, a in symmetric(n, rng).items():
-        a, scale = typed(a, dtype, rng)
-        operand = jax.device_put(a, tercel)
-        a = a.astype(wide) / scale
+    epsilon = np.finfo(dtype).eps
+    for name, operand, a, scale in cases(symmetric, n, dtype, tercel):
         values, v = (np.asarray(x) for x in jnp.linalg.eigh(operand, symmetrize_input=False))
-        values, v = values.astype(np.float64) / scale, v.astype(wide)
+        values, v = values.astype(np.float64) / scale, v.astype(wide(dtype))
         assert (np.diff(values) >= 0).all(), name
         assert distance(v * values @ v.conj().T, a) < 60 * epsilon, name
         assert distance(v.conj().T @ v, np.eye(len(a))) < 40 * epsilon, name
@@ -82,14 +87,11 @@ def test_hermitian(tercel, dtype, n):
 @pytest.mark.parametrize("n", [33, 70, 131])
 @pytest.mark.parametrize("full", [False, True])
 def test_singular_values(tercel, dtype, n, full):
-    rng = np.random.default_rng(n)
-    epsilon, wide = np.finfo(dtype).eps, np.result_type(dtype, np.float64)
-    for name, a in general(n, rng).items():
-        a, scale = typed(a, dtype, rng)
-        operand = jax.device_put(a, tercel)
-        a = a.astype(wide) / scale
+    epsilon = np.finfo(dtype).eps
+    for name, operand, a, scale in cases(general, n, dtype, tercel):
         u, values, vh = (np.asarray(x) for x in jnp.linalg.svd(operand, full_matrices=full))
-        u, values, vh = u.astype(wide), values.astype(np.float64) / scale, vh.astype(wide)
+        u, vh = u.astype(wide(dtype)), vh.astype(wide(dtype))
+        values = values.astype(np.float64) / scale
         k = min(a.shape)
         assert (np.diff(values) <= 0).all() and values[-1] >= 0, name
         assert distance(u[:, :k] * values @ vh[:k], a) < 120 * epsilon, name

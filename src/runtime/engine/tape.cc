@@ -256,8 +256,7 @@ class TapeMaker {
     TERCEL_CHECK(signature.ok(), "a step that validate() let pass");
     CustomCallSite site{&step, std::move(*signature), {}};
     if (parts().find_linalg) site.own = parts().find_linalg(step.name);
-    if (parts().prefers_linalg)
-      site.is_preferred = parts().prefers_linalg(step.name);
+    if (parts().prefers_linalg) site.is_preferred = parts().prefers_linalg(step.name);
     for (const auto& value : site.signature.operands) site.bytes.push_back(value.bytes());
     for (const auto& value : site.signature.results) site.bytes.push_back(value.bytes());
     tape_.custom_calls.push_back(std::move(site));

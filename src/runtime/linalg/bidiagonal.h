@@ -12,6 +12,21 @@
 
 namespace tercel::linalg {
 
+// Column `last`, which has a number above its diagonal only, is turned into those before it down to
+// `first`; turn(x, y, c, s) does the same to columns x and y of what is multiplied by.
+template <class R, class Turn>
+void clearLastColumn(VectorX<R>& d, VectorX<R>& e, Index first, Index last, Turn turn) {
+  R f = std::exchange(e[last - 1], R(0));
+  for (Index j = last; j-- > first && f != 0;) {
+    const Rotation<R> rotation(d[j], f);
+    d[j] = rotation.size;
+    turn(j, last, rotation.c, rotation.s);
+    if (j == first) break;
+    f = -rotation.s * e[j - 1];
+    e[j - 1] *= rotation.c;
+  }
+}
+
 // The matrix has the diagonal d and e above it, of the order of 1.
 template <class T>
 class Bidiagonal {
@@ -65,15 +80,8 @@ class Bidiagonal {
     }
   }
   void clearColumn(Index first, Index last) {
-    R f = std::exchange(e_[last - 1], R(0));
-    for (Index j = last; j-- > first && f != 0;) {
-      const Rotation<R> turn(d_[j], f);
-      d_[j] = turn.size;
-      v_.turn(j, last, turn.c, turn.s);
-      if (j == first) break;
-      f = -turn.s * e_[j - 1];
-      e_[j - 1] *= turn.c;
-    }
+    clearLastColumn(d_, e_, first, last,
+                    [this](Index x, Index y, R c, R s) { v_.turn(x, y, c, s); });
   }
 
   // The eigenvalue near the last of the last two rows of the square, less the square of the last.

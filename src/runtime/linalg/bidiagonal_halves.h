@@ -42,7 +42,8 @@ class BidiagonalHalves {
     const Index cols = size + extra;
     VectorX<R> d = d_.segment(first, size), e = e_.segment(first, cols - 1);
     MatrixX<R> all = MatrixX<R>::Identity(cols, cols);
-    if (extra) clearLastColumn(d, e, all);
+    const auto turn = [&](Index x, Index y, R c, R s) { turnColumns<R>(all, x, y, c, s); };
+    if (extra) clearLastColumn(d, e, 0, size, turn);
     MatrixX<R> u = MatrixX<R>::Identity(size, size), v = all.leftCols(size);
     VectorX<R> above = e.head(size - 1);
     if (!diagonalize<R>(d, above, u, v)) return false;
@@ -53,20 +54,6 @@ class BidiagonalHalves {
     to.leftCols(size) = v.rowwise().reverse();
     return true;
   }
-  // The column beyond the square is turned into those before it, from the last on.
-  static void clearLastColumn(VectorX<R>& d, VectorX<R>& e, MatrixX<R>& v) {
-    const Index last = d.size();
-    R f = e[last - 1];
-    for (Index j = last; j-- > 0 && f != 0;) {
-      const Rotation<R> turn(d[j], f);
-      d[j] = turn.size;
-      turnColumns<R>(v, last, j, turn.c, turn.s);
-      if (j == 0) break;
-      f = -turn.s * e[j - 1];
-      e[j - 1] *= turn.c;
-    }
-  }
-
   // Between two halves is a row with two numbers. In the halves' columns it is z, and all is this
   // row above diag(d), where the row's own value is 0.
   void join(Index first, Index half, Index size, Index extra) {
@@ -80,7 +67,7 @@ class BidiagonalHalves {
         beta * v.row(half + 1).tail(size + extra - half - 1).transpose();
     if (extra) {
       const Rotation<R> turn(row[half], row[last]);
-      turnColumns<R>(v, last, half, turn.c, turn.s);
+      turnColumns<R>(v, half, last, turn.c, turn.s);
       row[half] = turn.size;
     }
     d_[middle] = 0;
@@ -94,9 +81,9 @@ class BidiagonalHalves {
     const R negligible = negligibleBeside(largest / scale);
     if (std::abs(halves.z()[half]) <= negligible) halves.z()[half] = negligible;
     halves.keepFirst(half);
-    halves.deflate(1, negligible, [&](Index i, Index j, R c, R s) {
-      turnColumns<R>(u, i, j, c, s);
-      turnColumns<R>(v, i, j, c, s);
+    halves.deflate(1, negligible, [&](Index x, Index y, R c, R s) {
+      turnColumns<R>(u, x, y, c, s);
+      turnColumns<R>(v, x, y, c, s);
     });
     const SecularEquation<R> equation = halves.equationOfSquares(negligible / 2);
     halves.settle(equation.roots());

@@ -68,29 +68,14 @@ class LuPanel {
   // The first one of equal ones; `none` where nothing is 0 or larger.
   static int64_t placeOfLargest(Vector<R> best, Index places, int64_t none) {
     using Place = decltype(Index{}[0] + 0);  // largest: no place
-    Vector<R> most = best;
-    forEachDistance([&](Index turned) __attribute__((always_inline)) {
-      const Vector<R> other = __builtin_shuffle(most, turned);
-      most = other > most ? other : most;
-    });
+    const Vector<R> most = acrossLanes<R>(
+        best,
+        [](Vector<R> x, Vector<R> y) __attribute__((always_inline)) { return y > x ? y : x; });
     constexpr auto kNowhere = static_cast<Place>(~(~uint64_t{0} << (8 * sizeof(Place) - 1)));
-    Index first = best == most ? places : kNowhere - Index{};
-    forEachDistance([&](Index turned) __attribute__((always_inline)) {
-      const Index other = __builtin_shuffle(first, turned);
-      first = other < first ? other : first;
-    });
+    const Index equal = best == most ? places : kNowhere - Index{};
+    const Index first = acrossLanes<R>(
+        equal, [](Index x, Index y) __attribute__((always_inline)) { return y < x ? y : x; });
     return most[0] >= 0 ? first[0] : none;
-  }
-  // f(lanes half a vector away, then a quarter, and so on)
-  template <class F>
-  TERCEL_PART static void forEachDistance(F&& f) {
-    TERCEL_UNROLL
-    for (int distance = kL / 2; distance > 0; distance /= 2) {
-      Index turned = {};
-      TERCEL_UNROLL
-      for (int l = 0; l < kL; ++l) turned[l] = l ^ distance;
-      f(turned);
-    }
   }
 
   // Of all columns: those before j and j itself in their copies.

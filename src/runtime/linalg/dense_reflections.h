@@ -36,7 +36,7 @@ TERCEL_PART void reflectColumns(const Reflection<T>& job, int64_t first) {
 
 // Rows that a vector or two hold: all that they are multiplied by stays in the nearest cache.
 template <int kVectors, class T, class Lanes>
-TERCEL_PART void reflectRowsAt(const Reflection<T>& job, Real<T>* rows, const Lanes* lanes) {
+TERCEL_PART void reflectRowsAt(const Reflection<T>& job, Real<T>* rows, const Lanes& lanes) {
   using R = Real<T>;
   constexpr int kSums = 4 / kVectors, kL = kLanes<R>;
   Vector<R> sums[kSums][kVectors] = {};
@@ -45,7 +45,7 @@ TERCEL_PART void reflectRowsAt(const Reflection<T>& job, Real<T>* rows, const La
     const Scalar<T> by(Number<T>::load(job.v + j));
     TERCEL_UNROLL
     for (int i = 0; i < kVectors; ++i)
-      sums[sum][i] = by.timesPlus(lanes->load(rows + j * step + i * kL), sums[sum][i]);
+      sums[sum][i] = by.timesPlus(lanes.load(rows + j * step + i * kL), sums[sum][i]);
   };
   int64_t j = 0;
   for (; j + kSums <= job.columns; j += kSums) {
@@ -65,7 +65,7 @@ TERCEL_PART void reflectRowsAt(const Reflection<T>& job, Real<T>* rows, const La
     TERCEL_UNROLL
     for (int i = 0; i < kVectors; ++i) {
       R* at = rows + j * step + i * kL;
-      lanes->store(at, by.timesPlus(sums[0][i], lanes->load(at)));
+      lanes.store(at, by.timesPlus(sums[0][i], lanes.load(at)));
     }
   }
 }
@@ -101,13 +101,12 @@ void reflectRows(const Reflection<T>& job) {
   constexpr int kL = kLanes<R>;
   const int64_t size = job.rows * kParts<T>;
   R* rows = partsOf(job.c);
-  const Whole<R> whole;
   int64_t i = 0;
-  for (; i + 2 * kL <= size; i += 2 * kL) reflectRowsAt<2>(job, rows + i, &whole);
-  for (; i + kL <= size; i += kL) reflectRowsAt<1>(job, rows + i, &whole);
-  if (i == size) return;
-  const Few<R> few(size - i);
-  reflectRowsAt<1>(job, rows + i, &few);
+  for (; i + 2 * kL <= size; i += 2 * kL) reflectRowsAt<2>(job, rows + i, Whole<R>());
+  rows += i;
+  forEachVector<R>(
+      size - i, [&](int64_t at, auto lanes)
+                    __attribute__((always_inline)) { reflectRowsAt<1>(job, rows + at, lanes); });
 }
 
 template <class T>

@@ -107,16 +107,22 @@ TERCEL_PART void forEachVector(int64_t size, F&& f) {
   if (i < size) f(i, Few<R>(size - i));
 }
 
-template <class R>
-TERCEL_PART R sumOf(Vector<R> v) {
+// All lanes of v, of numbers or of their indices, combined in each lane.
+template <class R, class V, class F>
+TERCEL_PART V acrossLanes(V v, F&& combine) {
   typename VectorOf<R>::Index index = {};
   TERCEL_UNROLL
   for (int distance = kLanes<R> / 2; distance > 0; distance /= 2) {
     TERCEL_UNROLL
     for (int l = 0; l < kLanes<R>; ++l) index[l] = l ^ distance;
-    v += __builtin_shuffle(v, index);
+    v = combine(v, __builtin_shuffle(v, index));
   }
-  return v[0];
+  return v;
+}
+template <class R>
+TERCEL_PART R sumOf(Vector<R> v) {
+  return acrossLanes<R>(
+      v, [](Vector<R> x, Vector<R> y) __attribute__((always_inline)) { return x + y; })[0];
 }
 // b a d c ... of a b c d ...
 template <class R>

@@ -57,6 +57,8 @@ inline constexpr R kExact =
     std::numeric_limits<R>::min() / std::numeric_limits<R>::epsilon();
 template <class T>
 inline constexpr bool kIsComplex = Eigen::NumTraits<T>::IsComplex;
+template <class T>
+inline constexpr Index kParts = kIsComplex<T> ? 2 : 1;
 
 // About as large as its absolute value, and found sooner.
 template <class T>

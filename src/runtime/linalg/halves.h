@@ -36,8 +36,7 @@ class Halves {
     rows_[i] = both;
   }
   // Where an element of z is negligible, or would be if the columns of two values were turned, the
-  // value and its columns are final. turn(i, j, c, s): columns j and i become c j + s i and c i - s
-  // j.
+  // value and its columns are final. turn(x, y, c, s) turns columns x and y.
   template <class Turn>
   void deflate(R rho, R negligible, Turn turn) {
     Index last = -1;  // kept if nothing turns it away
@@ -109,7 +108,7 @@ class Halves {
     z_[i] = 0;
     d_[i] = lower * (c * c) + upper * (s * s);
     d_[j] = lower * (s * s) + upper * (c * c);
-    turn(i, j, c, s);
+    turn(j, i, c, s);
     if (rows_[i] != rows_[j]) rows_[i] = rows_[j] = both;
     return true;
   }
@@ -144,14 +143,6 @@ class Halves {
   KeptVector<Index> rising_;  // places among the kept and then the deflated ones
   KeptVector<Rows> rows_;
 };
-
-// Columns j and i of q become c j + s i and c i - s j.
-template <class R>
-void turnColumns(MatrixRef<R> q, Index i, Index j, R c, R s) {
-  const VectorX<R> column = q.col(i);
-  q.col(i) = c * column - s * q.col(j);
-  q.col(j) = c * q.col(j) + s * column;
-}
 
 // Numbers beside others of such a size that deflation takes for none.
 template <class R>

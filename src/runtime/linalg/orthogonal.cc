@@ -19,22 +19,6 @@ void factorNear(MatrixRef<T> a, Eigen::Ref<VectorX<T>> taus) {
   }
 }
 
-// What the reflectors in the columns of `a` make of an identity: from the last of them on, each on
-// the columns that it and later ones change.
-template <class T>
-void makeOrthogonalNear(MatrixRef<T> a, const Eigen::Ref<const VectorX<T>>& taus) {
-  const Index m = a.rows(), n = a.cols(), k = taus.size();
-  a.rightCols(n - k).setZero();
-  for (Index j = k; j < n; ++j) a(j, j) = T(1);
-  for (Index j = k; j-- > 0;) {
-    auto v = a.col(j).tail(m - j);
-    reflectColumns<T>(v, taus[j], a.bottomRightCorner(m - j, n - j - 1));
-    v *= -taus[j];
-    v[0] = T(1) - taus[j];
-    a.col(j).head(j).setZero();
-  }
-}
-
 // Norms of what is left of each column. They are kept by subtraction while that is exact enough: as
 // in LAPACK Working Note 176.
 template <class T>
@@ -279,11 +263,11 @@ Status ormqr(const Call& call) {
   });
 }
 
-#define INSTANTIATE(T)                                                               \
-  template void factorOrthogonal<T>(MatrixRef<T>, Eigen::Ref<VectorX<T>>);           \
-  template Status geqrf<T>(const Call&);  \
-  template Status geqp3<T>(const Call&);  \
-  template Status orgqr<T>(const Call&);  \
+#define INSTANTIATE(T)                                                     \
+  template void factorOrthogonal<T>(MatrixRef<T>, Eigen::Ref<VectorX<T>>); \
+  template Status geqrf<T>(const Call&);                                   \
+  template Status geqp3<T>(const Call&);                                   \
+  template Status orgqr<T>(const Call&);                                   \
   template Status ormqr<T>(const Call&);
 TERCEL_LINALG_TYPES(INSTANTIATE)
 

@@ -30,24 +30,26 @@ dense::Strided<T> stridedOf(MatrixRef<T> a) {
   return {a.data(), 1, a.outerStride()};
 }
 
-// What changes the columns of c from `begin` to `end`, or its rows.
-template <class T>
-dense::Product<T> columnsOf(dense::Product<T> product, Index begin, Index end) {
-  product.n = end - begin;
-  product.b = product.b.at(0, begin);
-  product.c = product.c.at(0, begin);
-  if (!product.lower) return product;
-  product.m -= begin;
-  product.a = product.a.at(begin, 0);
-  product.c = product.c.at(begin, 0);
-  return product;
-}
+// What changes the rows of c from `begin` to `end`, or its columns.
 template <class T>
 dense::Product<T> rowsOf(dense::Product<T> product, Index begin, Index end) {
   product.m = end - begin;
   product.a = product.a.at(begin, 0);
   product.c = product.c.at(begin, 0);
   return product;
+}
+template <class T>
+dense::Product<T> columnsOf(dense::Product<T> product, Index begin, Index end) {
+  product.n = end - begin;
+  product.b = product.b.at(0, begin);
+  product.c = product.c.at(0, begin);
+  return product.lower ? rowsOf(product, begin, product.m) : product;
+}
+
+// Of m n k products of two numbers and their sums.
+template <class T>
+double operationsOf(Index m, Index n, Index k) {
+  return double(m) * double(n) * double(k) * kParts<T> * kParts<T>;
 }
 
 enum class Part { whole, lower };  // lower: on and below the diagonal
@@ -68,16 +70,14 @@ void addProduct(const Operand<T>& a, const Operand<T>& b, Real<T> factor, dense:
                             .c = c,
                             .lower = part == Part::lower};
   if (product.m == 0 || product.n == 0 || product.k == 0) return;
-  constexpr Index kNumbers = sizeof(T) / sizeof(Real<T>);
-  const double operations = double(product.m) * product.n * product.k * kNumbers * kNumbers;
   const bool by_columns = product.lower || product.n >= product.m;
-  Team::share(by_columns ? product.n : product.m, dense::kLargestTile, operations,
-              [&](Index begin, Index end) {
+  Team::share(by_columns ? product.n : product.m, dense::kLargestTile,
+              operationsOf<T>(product.m, product.n, product.k), [&](Index begin, Index end) {
                 dense::Product<T> part =
                     by_columns ? columnsOf(product, begin, end) : rowsOf(product, begin, end);
                 kernels::KeptMemory<Real<T>> scratch;
                 part.scratch =
-                    scratch.take(dense::scratchElements(part.m, part.n, part.k, kNumbers));
+                    scratch.take(dense::scratchElements(part.m, part.n, part.k, kParts<T>));
                 dense::multiply(part);
               });
 }
@@ -146,8 +146,7 @@ void solveByHalves(const Operand<T>& l, bool is_lower, bool is_unit, dense::Stri
 template <class T>
 void solveTriangle(const Operand<T>& l, bool is_lower, bool is_unit, dense::Strided<T> x,
                    Index columns) {
-  constexpr Index kNumbers = sizeof(T) / sizeof(Real<T>);
-  const double operations = double(l.rows) * l.rows / 2 * columns * kNumbers * kNumbers;
+  const double operations = operationsOf<T>(l.rows, columns, l.rows) / 2;
   Team::share(columns, dense::kLargestTile, operations, [&](Index begin, Index end) {
     solveByHalves(l, is_lower, is_unit, x.at(0, begin), end - begin);
   });

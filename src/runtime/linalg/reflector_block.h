@@ -118,24 +118,36 @@ void applyBlocks(const Eigen::Ref<const MatrixX<T>>& vectors,
   }
 }
 
+// What the reflectors in the columns of `a` make of an identity: from the last of them on, each on
+// the columns that it and later ones change.
+template <class T>
+void makeOrthogonalNear(MatrixRef<T> a, const Eigen::Ref<const VectorX<T>>& taus) {
+  const Index m = a.rows(), n = a.cols(), k = taus.size();
+  a.rightCols(n - k).setZero();
+  for (Index j = k; j < n; ++j) a(j, j) = T(1);
+  for (Index j = k; j-- > 0;) {
+    auto v = a.col(j).tail(m - j);
+    reflectColumns<T>(v, taus[j], a.bottomRightCorner(m - j, n - j - 1));
+    v *= -taus[j];
+    v[0] = T(1) - taus[j];
+    a.col(j).head(j).setZero();
+  }
+}
+
 // The first columns of Q. What is left of a reflector's first column in an identity it does not
 // change.
 template <class T>
 void makeOrthogonal(const Eigen::Ref<const MatrixX<T>>& vectors,
                     const Eigen::Ref<const VectorX<T>>& taus, MatrixRef<T> c) {
+  const Index count = taus.size();
+  if (staysNear<T>(c)) {
+    c.leftCols(count) = vectors.leftCols(count);
+    return makeOrthogonalNear<T>(c, taus);
+  }
   c.setIdentity();
   auto changed = [&](Index first) {
     return MatrixRef<T>(c.bottomRightCorner(c.rows() - first, c.cols() - first));
   };
-  const Index count = taus.size();
-  if (staysNear<T>(c)) {
-    VectorX<T> v(c.rows());
-    for (Index j = count; j-- > 0;) {
-      v.tail(c.rows() - j) = vectors.col(j).tail(c.rows() - j);
-      reflectColumns<T>(v.tail(c.rows() - j), taus[j], changed(j));
-    }
-    return;
-  }
   const Index last = count == 0 ? -kPanel : (count - 1) / kPanel * kPanel;
   for (Index first = last; first >= 0; first -= kPanel) {
     ReflectorBlock<T> block = blockAt<T>(vectors, taus, first);
@@ -144,6 +156,16 @@ void makeOrthogonal(const Eigen::Ref<const MatrixX<T>>& vectors,
     else
       block.apply(false, changed(first));
   }
+}
+
+// Q of reflectors on the rows from 1 on.
+template <class T>
+MatrixX<T> orthogonalBelow(const Eigen::Ref<const MatrixX<T>>& vectors,
+                           const Eigen::Ref<const VectorX<T>>& taus) {
+  const Index count = taus.size();
+  MatrixX<T> q = MatrixX<T>::Identity(count + 1, count + 1);
+  makeOrthogonal<T>(vectors, taus, q.bottomRightCorner(count, count));
+  return q;
 }
 
 }  // namespace tercel::linalg

@@ -56,22 +56,23 @@ void reflect(const Vector& v, T tau, Column&& c) {
   c.tail(tail.size()) -= share * tail;
 }
 
+template <class T>
+void reflectBy(void (*kernel)(const dense::Reflection<T>&), Eigen::Ref<VectorX<T>> v, T tau,
+               MatrixRef<T> c) {
+  if (c.size() == 0) return;
+  const T first = std::exchange(v[0], T(1));
+  kernel({c.rows(), c.cols(), v.data(), tau, c.data(), c.outerStride()});
+  v[0] = first;
+}
 // The same of all columns.
 template <class T>
 void reflectColumns(Eigen::Ref<VectorX<T>> v, T tau, MatrixRef<T> c) {
-  if (c.cols() == 0) return;
-  const T first = std::exchange(v[0], T(1));
-  dense::reflect<T>({c.rows(), c.cols(), v.data(), tau, c.data(), c.outerStride()});
-  v[0] = first;
+  reflectBy<T>(dense::reflect<T>, v, tau, c);
 }
-
 // c = c (I - tau v v^H)
 template <class T>
 void reflectRows(Eigen::Ref<VectorX<T>> v, T tau, MatrixRef<T> c) {
-  if (c.rows() == 0) return;
-  const T first = std::exchange(v[0], T(1));
-  dense::reflectRows<T>({c.rows(), c.cols(), v.data(), tau, c.data(), c.outerStride()});
-  v[0] = first;
+  reflectBy<T>(dense::reflectRows<T>, v, tau, c);
 }
 
 constexpr Index kPanel = 32;  // reflectors that stay in the caches while columns pass

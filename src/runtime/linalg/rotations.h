@@ -26,6 +26,14 @@ struct Rotation {
   }
 };
 
+// Columns x and y become c x + s y and c y - s x.
+template <class T>
+void turnColumns(MatrixRef<T> matrix, Index x, Index y, Real<T> c, Real<T> s) {
+  const VectorX<T> old = matrix.col(x);
+  matrix.col(x) = old * c + matrix.col(y) * s;
+  matrix.col(y) = matrix.col(y) * c - old * s;
+}
+
 template <class T>
 class ColumnRotations {
  public:
@@ -48,21 +56,19 @@ class ColumnRotations {
   // At once, of any two columns.
   void turn(Index x, Index y, R c, R s) {
     flush();
-    const VectorX<T> old = matrix_.col(x);
-    matrix_.col(x) = old * c + matrix_.col(y) * s;
-    matrix_.col(y) = matrix_.col(y) * c - old * s;
+    turnColumns<T>(matrix_, x, y, c, s);
   }
   // Nothing has happened to the matrix before.
   void flush() {
-    constexpr Index kParts = kIsComplex<T> ? 2 : 1, kRows = dense::kStripBytes / sizeof(R);
+    constexpr Index kRows = dense::kStripBytes / sizeof(R);
     if (sweeps_ == 0) return;
-    const Index rows = matrix_.rows() * kParts;
+    const Index rows = matrix_.rows() * kParts<T>;
     Team::share(rows, kRows, kOperations * double(rows) * used_, [&](Index begin, Index end) {
       kernels::KeptMemory<std::byte> scratch;
       dense::rotate<R>({.rows = end - begin,
                         .columns = matrix_.cols(),
                         .matrix = reinterpret_cast<R*>(matrix_.data()) + begin,
-                        .column = matrix_.outerStride() * kParts,
+                        .column = matrix_.outerStride() * kParts<T>,
                         .scratch = scratch.take(matrix_.cols() * dense::kStripBytes),
                         .sweeps = sweeps_,
                         .first = first_.data(),

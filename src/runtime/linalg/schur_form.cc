@@ -76,11 +76,8 @@ Schur<T> schurForm(MatrixX<T> a, SchurParts parts) {
   VectorX<T> taus(n - 1);
   hessenberg<T>(a, 0, n, taus);
   Schur<T> schur;
-  if (parts == SchurParts::all) {
-    schur.u.setIdentity(n, n);
-    makeOrthogonal<T>(a.bottomLeftCorner(n - 1, n - 1), taus,
-                      schur.u.bottomRightCorner(n - 1, n - 1));
-  }
+  if (parts == SchurParts::all)
+    schur.u = orthogonalBelow<T>(a.bottomLeftCorner(n - 1, n - 1), taus);
   for (Index j = 0; j + 2 < n; ++j) a.col(j).tail(n - j - 2).setZero();
   schur.converged = iterateSchur<T>(a, schur.u, parts != SchurParts::values);
   if (!schur.converged) return schur;

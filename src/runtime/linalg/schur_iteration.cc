@@ -262,7 +262,6 @@ class SchurIteration {
     const T tau = makeReflector<T>(v);
     for (Index j = 0; j < t.cols(); ++j)
       reflect(v, T(Eigen::numext::conj(tau)), t.col(j).head(size));
-    v[0] = T(1);
     reflectRows<T>(v, tau, t.topLeftCorner(size, size));
     reflectRows<T>(v, tau, u.leftCols(size));
     VectorX<T> taus(t.rows() - 1);

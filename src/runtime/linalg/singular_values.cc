@@ -1,4 +1,5 @@
-// Singular values: a matrix is made bidiagonal by reflectors, and that diagonal by rotations.
+// Singular values: a matrix is made bidiagonal by reflectors, and that diagonal by halves, or by
+// rotations.
 #include "runtime/linalg/bidiagonal_halves.h"
 #include "runtime/linalg/orthogonal.h"
 #include "runtime/linalg/reflector_block.h"
@@ -53,6 +54,8 @@ T takeReflector(VectorX<T>& x, Real<T>& beta) {
   return tau;
 }
 
+// a = Q b P^H with an upper bidiagonal b: its diagonals, and the reflectors of Q in a's columns, of
+// P in those of `rows`. A reflector at a time, of a matrix that stays near.
 template <class T>
 void bidiagonalizeNear(MatrixRef<T> a, VectorX<Real<T>>& d, VectorX<Real<T>>& e, VectorX<T>& left,
                        VectorX<T>& right, MatrixX<T>& rows) {
@@ -72,8 +75,7 @@ void bidiagonalizeNear(MatrixRef<T> a, VectorX<Real<T>>& d, VectorX<Real<T>>& e,
   }
 }
 
-// a = Q b P^H with an upper bidiagonal b: its diagonals, and the reflectors of Q in a's columns, of
-// P in those of `rows`.
+// The same of any matrix.
 template <class T>
 void bidiagonalize(MatrixRef<T> a, VectorX<Real<T>>& d, VectorX<Real<T>>& e, VectorX<T>& left,
                    VectorX<T>& right, MatrixX<T>& rows) {
@@ -111,6 +113,16 @@ void bidiagonalize(MatrixRef<T> a, VectorX<Real<T>>& d, VectorX<Real<T>>& e, Vec
   }
 }
 
+// Q (u 0; 0 1), of which `columns` columns, by the reflectors in a's columns.
+template <class T>
+MatrixX<T> extended(const MatrixX<T>& a, const VectorX<T>& taus, const MatrixX<T>& u,
+                    Index columns) {
+  MatrixX<T> all = MatrixX<T>::Identity(a.rows(), columns);
+  all.topLeftCorner(u.rows(), u.cols()) = u;
+  applyBlocks<T>(a, taus, false, all);
+  return all;
+}
+
 // Of a matrix of no more columns than rows, of the order of 1: a = u diag(values) v^H,
 // where u has `columns` columns; 0: neither u nor v.
 template <class T>
@@ -127,16 +139,13 @@ Svd<T> decompose(MatrixX<T>& a, Index columns) {
   } else if (n <= kUndivided) {
     svd.u.resize(m, columns);
     makeOrthogonal<T>(a, left, svd.u);
-    svd.v.setIdentity(n, n);
-    makeOrthogonal<T>(rows, right, svd.v.bottomRightCorner(n - 1, n - 1));
+    svd.v = orthogonalBelow<T>(rows, right);
     svd.converged = diagonalize<T>(d, e, svd.u, svd.v);
   } else {
     BidiagonalHalves<R> halves(d, e);
     svd.converged = halves.run();
-    svd.u.setIdentity(m, columns);
-    svd.u.topLeftCorner(n, n) = halves.left().template cast<T>();
+    svd.u = extended<T>(a, left, halves.left().template cast<T>(), columns);
     svd.v = halves.right().template cast<T>();
-    applyBlocks<T>(a, left, false, svd.u);
     applyBlocks<T>(rows, right, false, svd.v.bottomRows(n - 1));
   }
   svd.values = d;
@@ -157,12 +166,7 @@ Svd<T> decomposeScaled(MatrixX<T> a, Index columns) {
     factorOrthogonal<T>(a, taus);
     MatrixX<T> triangle = a.topRows(n).template triangularView<Eigen::Upper>();
     svd = decompose<T>(triangle, columns == 0 ? 0 : n);
-    if (columns > 0) {
-      const MatrixX<T> of_triangle = svd.u;
-      svd.u.setIdentity(m, columns);
-      svd.u.topLeftCorner(n, n) = of_triangle;
-      applyBlocks<T>(a, taus, false, svd.u);
-    }
+    if (columns > 0) svd.u = extended<T>(a, taus, svd.u, columns);
   }
   svd.values *= scale;
   return svd;

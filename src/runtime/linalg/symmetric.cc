@@ -39,57 +39,68 @@ struct Panel {
   }
 };
 
-// The same, a reflector at a time, of a matrix that stays near.
-template <class T>
-void tridiagonalizeNear(MatrixRef<T> a, RealVectorRef<T> d, RealVectorRef<T> e,
-                        Eigen::Ref<VectorX<T>> taus) {
-  const Index n = a.rows();
-  VectorX<T> v(n), w(n);
-  for (Index k = 0; k < n; ++k) {
-    d[k] = Eigen::numext::real(a(k, k));
-    a(k, k) = d[k];
-    if (k + 1 == n) return;
-    const Index rest = n - k - 1;
-    const T tau = taus[k] = makeReflector<T>(a.col(k).tail(rest));
-    e[k] = Eigen::numext::real(a(k + 1, k));
-    auto from = v.tail(rest), to = w.tail(rest);
-    from = a.col(k).tail(rest);
-    from[0] = T(1);
-    to.setZero();
-    MatrixRef<T> left = a.bottomRightCorner(rest, rest);
-    addHermitianProduct<T>(left, from.data(), 1, to.data());
-    to *= tau;
-    to += from * (T(-0.5) * tau * to.dot(from));
-    dense::addRankTwo<T>({rest, from.data(), to.data(), left.data(), left.outerStride()});
-  }
-}
-
 // a = Q t Q^H, by a's lower triangle: t's diagonals, and Q as reflectors on the rows from 1 on, as
 // LAPACK's hetrd with uplo = L.
 template <class T>
-void tridiagonalize(MatrixRef<T> a, RealVectorRef<T> d, RealVectorRef<T> e,
-                    Eigen::Ref<VectorX<T>> taus) {
+struct TridiagonalForm {
+  MatrixRef<T> a;
+  RealVectorRef<T> d, e;
+  Eigen::Ref<VectorX<T>> taus;
+
+  // Column k, which has seen all reflectors before its own: v, without elements after the last one.
+  void takeColumn(Index k, VectorX<T>& v) {
+    const Index rest = a.rows() - k - 1;
+    d[k] = Eigen::numext::real(a(k, k));
+    a(k, k) = d[k];
+    v.resize(rest);
+    if (rest == 0) return;
+    taus[k] = makeReflector<T>(a.col(k).tail(rest));
+    e[k] = Eigen::numext::real(a(k + 1, k));
+    v = a.col(k).tail(rest);
+    v[0] = T(1);
+  }
+  // w = a v becomes that for which a changes by -v w^H - w v^H.
+  void finishProduct(Index k, const VectorX<T>& v, VectorX<T>& w) const {
+    w *= taus[k];
+    w += v * (T(-0.5) * taus[k] * w.dot(v));
+  }
+};
+
+// A reflector at a time, of a matrix that stays near.
+template <class T>
+void tridiagonalizeNear(TridiagonalForm<T> form) {
+  MatrixRef<T>& a = form.a;
+  VectorX<T> v, w;
+  for (Index k = 0; k < a.rows(); ++k) {
+    form.takeColumn(k, v);
+    const Index rest = v.size();
+    if (rest == 0) return;
+    MatrixRef<T> left = a.bottomRightCorner(rest, rest);
+    w = VectorX<T>::Zero(rest);
+    addHermitianProduct<T>(left, v.data(), 1, w.data());
+    form.finishProduct(k, v, w);
+    dense::addRankTwo<T>({rest, v.data(), w.data(), left.data(), left.outerStride()});
+  }
+}
+
+template <class T>
+void tridiagonalize(TridiagonalForm<T> form) {
+  MatrixRef<T>& a = form.a;
   const Index n = a.rows();
-  if (staysNearBothWays<T>(a)) return tridiagonalizeNear<T>(a, d, e, taus);
+  if (staysNearBothWays<T>(a)) return tridiagonalizeNear<T>(form);
   VectorX<T> v, w;
   for (Index first = 0; first < n; first += kPanel) {
     const Index end = std::min(first + kPanel, n);
     Panel<T> panel(n - first, end - first);
     for (Index k = first; k < end; ++k) {
       panel.applyToColumn(k - first, &a(k, k));
-      d[k] = Eigen::numext::real(a(k, k));
-      a(k, k) = d[k];
-      if (k + 1 == n) return;
-      const Index rest = n - k - 1;
-      const T tau = taus[k] = makeReflector<T>(a.col(k).tail(rest));
-      e[k] = Eigen::numext::real(a(k + 1, k));
-      v = a.col(k).tail(rest);
-      v[0] = T(1);
+      form.takeColumn(k, v);
+      const Index rest = v.size();
+      if (rest == 0) return;
       w = VectorX<T>::Zero(rest);
       addHermitianProduct<T>(a.bottomRightCorner(rest, rest), v.data(), 1, w.data());
       panel.apply(k + 1 - first, v.data(), w.data());
-      w *= tau;
-      w += v * (T(-0.5) * tau * w.dot(v));
+      form.finishProduct(k, v, w);
       panel.append(v, w);
     }
     const Index rest = n - end;
@@ -109,22 +120,19 @@ bool findEigenvalues(MatrixX<T>& a, bool has_vectors, RealVectorRef<T> values) {
   a = a / scale;
   VectorX<Real<T>> d(n), e(n - 1);
   VectorX<T> taus(n - 1);
-  tridiagonalize<T>(a, d, e, taus);
+  tridiagonalize<T>({a, d, e, taus});
   bool converged;
   if (!has_vectors) {
     converged = findValues<Real<T>>(d, e);
   } else if (n <= kUndivided) {
-    MatrixX<T> vectors = MatrixX<T>::Identity(n, n);
-    makeOrthogonal<T>(a.bottomLeftCorner(n - 1, n - 1), taus,
-                      vectors.bottomRightCorner(n - 1, n - 1));
-    converged = diagonalize<T>(d, e, vectors);
-    a = vectors;
+    a = orthogonalBelow<T>(a.bottomLeftCorner(n - 1, n - 1), taus);
+    converged = diagonalize<T>(d, e, a);
   } else {
     TridiagonalHalves<Real<T>> halves(d, e);
     converged = halves.run();
     MatrixX<T> vectors = halves.vectors().template cast<T>();
     applyBlocks<T>(a.bottomLeftCorner(n - 1, n - 1), taus, false, vectors.bottomRows(n - 1));
-    a = vectors;
+    a.swap(vectors);
   }
   values = d * scale;
   return converged;
@@ -177,12 +185,12 @@ Status sytrd(const Call& call) {
   arguments.copy(0, 0);
   return forEachIn(call, arguments.batch(), 4.0 / 3 * n * n * n, [&](Index b) {
     info.number(b) = 0;
-    if (lower) return tridiagonalize<T>(out[b], d.vector(b), e.vector(b), taus.vector(b));
+    if (lower) return tridiagonalize<T>({out[b], d.vector(b), e.vector(b), taus.vector(b)});
     // Backwards, the upper triangle is a lower one.
     MatrixX<T> a = out[b].reverse();
     VectorX<Real<T>> diagonal(n), beside(k);
     VectorX<T> factors(k);
-    tridiagonalize<T>(a, diagonal, beside, factors);
+    tridiagonalize<T>({a, diagonal, beside, factors});
     out[b] = a.reverse();
     d.vector(b) = diagonal.reverse();
     e.vector(b) = beside.reverse();

@@ -47,7 +47,7 @@ class TridiagonalHalves {
     const R rho = 2 * std::abs(beside);
     const R largest = std::max(halves.d().cwiseAbs().maxCoeff(), z.cwiseAbs().maxCoeff());
     halves.deflate(rho, negligibleBeside(largest),
-                   [&](Index i, Index j, R c, R s) { turnColumns<R>(q, i, j, c, s); });
+                   [&](Index x, Index y, R c, R s) { turnColumns<R>(q, x, y, c, s); });
     const SecularEquation<R> equation = halves.equation(rho);
     halves.settle(equation.roots());
     halves.combine(equation.vectors(), half, q);
