@@ -23,10 +23,20 @@ bool isCheapToRead(const ir::Module& m, ir::Value v) {
   return has_last || dims.back() >= kManyLanes;
 }
 
+// Of large arrays a function is cheap, too: to keep its results in memory and to bring them back takes
+// longer than to compute them again.
+bool isCheap(const ir::Module& m, const Op& op) {
+  constexpr int64_t kLarge = 4 << 20;  // bytes, more than caches near a core hold
+  constexpr double kFunction = 16;
+  if (isCheapOnMany(m, op)) return true;
+  return ir::isElementwise(op.kind) && op.kind != OpKind::map_ && opWeight(m, op) <= kFunction &&
+         m.shape(op.result()).bytes() >= kLarge;
+}
+
 // Of cheap work on one array, with constants and arrays that are much smaller, to one of as many bytes
 // or more: that array.
 std::optional<ir::Value> onlyArray(const ir::Module& m, const Op& op) {
-  if (!isCheapOnMany(m, op)) return std::nullopt;
+  if (!isCheap(m, op)) return std::nullopt;
   std::optional<ir::Value> array;
   for (ir::Value v : op.operands) {
     if (isMuchSmaller(m, v, m.shape(op.result()).elements())) {
@@ -49,10 +59,13 @@ bool mayUpdate(const Op& op) {
 bool followsFromMemory(const ir::Module& m, ir::RegionId region, const RegionUses& uses,
                        uint32_t position) {
   constexpr int kFar = 8;
+  constexpr double kMuch = 32;
   auto op = [&](uint32_t p) -> const Op& { return m.op(m.region(region).ops[p]); };
+  double work = 0;
   for (int steps = 0; steps < kFar; ++steps) {
     const std::optional<ir::Value> from = onlyArray(m, op(position));
-    if (!from) return false;
+    work += opWeight(m, op(position));
+    if (!from || work > kMuch) return false;
     const std::optional<uint32_t> made = uses.positionOf(*from);
     if (!made) return staysAsItIs(m, region, *from);
     const std::vector<uint32_t>& users = uses.users(*made);

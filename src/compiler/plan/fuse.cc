@@ -70,7 +70,8 @@ class Fusion {
       const Group& group = groups_[in.group];
       const AccessMap map = groups_.mapIn(p, in);
       const bool fits = group.weight + opWeight(m_, op(p)) <= kMaxClusterWeight;
-      if (!fits || keptApart(p, in.group) || !map.regular || map.repeats > 1) return false;
+      const bool in_order = map.regular || !(map.turned || map.divided);
+      if (!fits || keptApart(p, in.group) || !in_order || map.repeats > 1) return false;
       return !group.has_heavy || (map.isIdentity(group.domain) && readsNumbersBeside(m_, op(p)));
     });
   }

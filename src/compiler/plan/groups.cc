@@ -73,6 +73,7 @@ AccessMap Groups::mapIn(uint32_t p, const UsesIn& in) const {
       if (isJoinedOnce(user, groups_[in.group])) through.repeats = result.repeats;
       map = first ? through : meet(map, through);
       first = false;
+      if (ir::isElementwise(user.kind)) break;  // all of its operands at one place
     }
   }
   return map;
