@@ -11,9 +11,15 @@ namespace tercel::passes {
 using namespace ir;
 namespace {
 
-constexpr int64_t kMostComponents = 8;
-constexpr int64_t kFewestElements = 16;  // of a component
-constexpr size_t kMostOps = 500;
+constexpr int64_t kMostNumbers = 16, kMostLines = 8;
+constexpr int64_t kFewestElements = 16;  // of a line
+constexpr size_t kMostOps = 500, kMostMade = 2000;
+
+// Numbers are carried in registers, each ready as soon as it is computed; lines fill vectors.
+bool suits(int64_t components, int64_t elements_of_each) {
+  return elements_of_each == 1 ? components <= kMostNumbers
+                               : components <= kMostLines && elements_of_each >= kFewestElements;
+}
 
 // Whether it adds lines of one dimension and no others.
 bool padsOnly(const Op& op, size_t dimension) {
@@ -51,7 +57,7 @@ class Search {
       return at->second == dimension;
     const Shape& shape = m_.shape(loop_.operand(i));
     const int64_t lines = shape.dims[static_cast<size_t>(dimension)];
-    if (lines > kMostComponents || shape.elements() / lines < kFewestElements) return false;
+    if (!suits(lines, shape.elements() / lines)) return false;
     split_.dimensions[i] = dimension;
     ahead_.push_back(i);
     return true;
@@ -84,6 +90,7 @@ class Search {
     if (auto at = argument_.find(v.index); at != argument_.end()) return mark(at->second, d);
     if (!inside_.contains(v.index) || !split_.components.emplace(v.index, d, line).second)
       return true;
+    if (split_.components.size() > kMostMade) return false;
     const Op& op = *m_.def(v);
     if (auto origin = originOf(m_, op, d, line)) {
       split_.joins |= op.kind == OpKind::concatenate_ || op.kind == OpKind::pad_;
@@ -145,7 +152,7 @@ class Search {
     const auto d = static_cast<size_t>(dimension_);
     if (op.kind != OpKind::slice_) return false;
     const Dims &from = m_.shape(op.operand(0)).dims, &to = m_.shape(op.result()).dims;
-    if (from.size() <= d || to[d] != 1 || from[d] == 1 || from[d] > kMostComponents) return false;
+    if (from.size() <= d || to[d] != 1 || from[d] == 1 || from[d] > kMostNumbers) return false;
     for (size_t k = 0; k < from.size(); ++k)
       if (k != d && from[k] != to[k]) return false;
     const Split before = split_;
@@ -200,7 +207,8 @@ std::optional<Split> findSplit(const Module& m, const Op& loop) {
   if (hasEffects(m, loop.regions[0]) || hasEffects(m, loop.regions[1])) return {};
   for (size_t i = 0; i < loop.operands.size(); ++i) {
     const Type& type = m.type(loop.operand(i));
-    for (int64_t d = type.shape.rank(); !type.is_token && d-- > 1;)
+    const int64_t first = type.shape.rank() == 1 ? 0 : 1;  // rows lie apart as they are
+    for (int64_t d = type.shape.rank(); !type.is_token && d-- > first;)
       if (type.shape.elements() > 0 && type.shape.dims[static_cast<size_t>(d)] > 1)
         if (auto split = Search(m, loop).run(i, d)) return split;
   }

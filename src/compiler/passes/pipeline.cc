@@ -39,6 +39,7 @@ constexpr Pass kPipeline[] = {
     {"narrow", narrowComparisons, 2},  // what it makes twice cse joins
     {"cse", cse, 2},
     {"sink", sinkConstants, 2},  // after the last cse, which would undo it
+    {"dce", dce, 2},          // a dead reader would keep a product from its sum
     {"multiply_add", fuseMultiplyAdd, 2},  // a barrier is a way to ask for the product's rounding
     {"barriers", dropBarriers, 0},  // after the last cse, which they hold back
     {"expand", expand, 0},          // after all that knows the ops by their own form

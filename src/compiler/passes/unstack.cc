@@ -1,5 +1,6 @@
 // States of few components, which jnp.stack puts together and x[..., i] takes apart again on every
-// turn of a loop: each component is carried as an array of its own, whose elements lie side by side.
+// turn of a loop: each component is carried as an array of its own, whose elements lie side by side,
+// or as a number.
 #include <algorithm>
 #include <unordered_map>
 
