@@ -1,4 +1,5 @@
 #include "compiler/codegen/emitter.h"
+#include "compiler/codegen/registers.h"
 
 #include <llvm/IR/MDBuilder.h>
 
@@ -84,7 +85,7 @@ void Emitter::loadBuffers() {
   llvm::MDNode* nothing = llvm::MDNode::get(context, {});
   llvm::MDNode* domain = llvm::MDNode::get(context, llvm::MDString::get(context, "tercel"));
   std::vector<llvm::Metadata*> scopes;
-  std::vector<bool> variables = findVariables();
+  std::vector<bool> variables = findVariables(kernel_);
   for (size_t i = 0; i < kernel_.buffers.size(); ++i) {
     const kernel::Buffer& buffer = kernel_.buffers[i];
     llvm::MDNode* scope =

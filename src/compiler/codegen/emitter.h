@@ -47,7 +47,6 @@ class Emitter {
   llvm::BasicBlock* newBlock(const char* name);
 
   // registers.cc
-  std::vector<bool> findVariables() const;  // by buffer
   Value* variable(const kernel::Buffer& buffer);
   void promoteVariables();
 

@@ -8,20 +8,21 @@
 #include <llvm/Transforms/Scalar/SROA.h>
 
 #include "compiler/codegen/emitter.h"
+#include "compiler/codegen/registers.h"
 
 namespace tercel::codegen {
 
-std::vector<bool> Emitter::findVariables() const {
+std::vector<bool> findVariables(const kernel::Kernel& kernel) {
   constexpr int64_t kMaxBytes = 256;  // four of the widest registers
   std::vector<bool> variable;
-  for (const kernel::Buffer& buffer : kernel_.buffers) {
+  for (const kernel::Buffer& buffer : kernel.buffers) {
     int64_t bytes = buffer.elements * kernel::byteSize(buffer.element);
     variable.push_back(bytes > 0 && bytes <= kMaxBytes);
   }
-  for (const Inst& inst : kernel_.insts) {
+  for (const kernel::Inst& inst : kernel.insts) {
     if (kernel::instClass(inst.op) != kernel::InstClass::memory) continue;
     bool plain = inst.op == kernel::Opcode::load || inst.op == kernel::Opcode::store;
-    const Inst* index = kernel_.def(inst.operands[0]);
+    const kernel::Inst* index = kernel.def(inst.operands[0]);
     if (!plain || !index || index->op != kernel::Opcode::constant)
       variable[static_cast<size_t>(inst.imm)] = false;
   }

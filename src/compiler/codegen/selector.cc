@@ -1,5 +1,8 @@
 #include "compiler/codegen/selector.h"
 
+#include "compiler/codegen/registers.h"
+#include "compiler/codegen/selector_names.h"
+
 #include <llvm/CodeGen/MachineFrameInfo.h>
 #include <llvm/CodeGen/MachineRegisterInfo.h>
 #include <llvm/CodeGen/TargetSubtargetInfo.h>
@@ -23,6 +26,8 @@ Selector::Selector(llvm::MachineFunction& function, const kernel::Kernel& kernel
       classes_(*function.getSubtarget().getRegisterInfo()),
       names_(X86Names::of(insts_, classes_)), values_(kernel.values.size()),
       words_(kernel.values.size()),
+      masks_(kernel.values.size()),
+      lanes_(kernel.values.size()),
       uses_(kernel.values.size()),
       splat_(kernel.values.size()) {
   for (const Inst& inst : kernel_.insts)
@@ -123,8 +128,8 @@ void Selector::emit(const Inst& inst) {
     case InstClass::control: break;
   }
   if (inst.op == Opcode::for_) return emitFor(inst);
-  if (inst.op == Opcode::if_) return emitIf(inst);
-  refuse();
+  if (inst.op == Opcode::while_) return emitWhile(inst);
+  emitIf(inst);
 }
 
 llvm::MachineInstr* Selector::phi(V v) {
@@ -179,6 +184,38 @@ void Selector::emitFor(const Inst& inst) {
     llvm::MachineInstrBuilder(function_, node)
         .addReg(initial[i + 1]).addMBB(before).addReg(yields[i + 1]).addMBB(exit);
   }
+}
+
+void Selector::emitWhile(const Inst& inst) {
+  if (llvm::is_contained(findVariables(kernel_), true)) return refuse();
+  const kernel::Block& condition = kernel_.blocks[inst.blocks[0]];
+  const kernel::Block& loop = kernel_.blocks[inst.blocks[1]];
+  llvm::SmallVector<Reg, 8> initial;
+  for (size_t i = 0; i < inst.operands.size(); ++i) initial.push_back(operand(inst, i));
+  Block* before = block_;
+  Block* header = newBlock();
+  before->addSuccessor(header);
+  block_ = header;
+  llvm::SmallVector<llvm::MachineInstr*, 8> phis;
+  for (size_t i = 0; i < initial.size(); ++i) {
+    phis.push_back(phi(condition.args[i]));
+    llvm::MachineInstrBuilder(function_, phis[i]).addReg(initial[i]).addMBB(before);
+    const Reg carried = values_[condition.args[i].index];
+    values_[loop.args[i].index] = values_[inst.results[i].index] = carried;
+  }
+  emitBlock(inst.blocks[0]);
+  if (refused_) return;
+  const Condition goes_on = flagsOf(condition.yields[0]);
+  Block *body = newBlock(), *exit = laterBlock();
+  branch(goes_on, body, exit);
+  block_ = body;
+  emitBlock(inst.blocks[1]);
+  if (refused_) return;
+  for (size_t i = 0; i < phis.size(); ++i)
+    llvm::MachineInstrBuilder(function_, phis[i]).addReg(value(loop.yields[i])).addMBB(block_);
+  jump(header);
+  place(exit);
+  block_ = exit;
 }
 
 void Selector::emitIf(const Inst& inst) {
@@ -256,9 +293,41 @@ Selector::Condition Selector::flagsOf(V condition) {
     finish(*start(name, {}).addReg(mask).addReg(mask));
     return Condition::not_equal;
   }
+  if (inst && inst->op == Opcode::fcmp)
+    if (const auto flags = flagsOfNumbers(*inst)) return *flags;
   Reg set = value(condition);
   finish(*start("TEST8rr", {}).addReg(set).addReg(set));
   return Condition::not_equal;
+}
+
+// Of a comparison of two floats; none where it takes two conditions.
+std::optional<Selector::Condition> Selector::flagsOfNumbers(const Inst& inst) {
+  struct Flags {
+    Condition condition;
+    bool swaps = false;
+  };
+  const auto flags = [&]() -> std::optional<Flags> {
+    switch (static_cast<Predicate>(inst.imm)) {
+      case Predicate::ogt: return Flags{Condition::above};
+      case Predicate::oge: return Flags{Condition::above_equal};
+      case Predicate::olt: return Flags{Condition::above, true};
+      case Predicate::ole: return Flags{Condition::above_equal, true};
+      case Predicate::fult: return Flags{Condition::below};
+      case Predicate::fule: return Flags{Condition::below_equal};
+      case Predicate::fugt: return Flags{Condition::below, true};
+      case Predicate::fuge: return Flags{Condition::below_equal, true};
+      case Predicate::ueq: return Flags{Condition::equal};
+      case Predicate::one: return Flags{Condition::not_equal};
+      case Predicate::uno: return Flags{Condition::unordered};
+      case Predicate::ord: return Flags{Condition::ordered};
+      default: return {};
+    }
+  }();
+  const Type type = typeOf(inst, 0);
+  if (!flags || type.isVector() || !isWideFloat(type.scalar)) return {};
+  Reg a = operand(inst, flags->swaps ? 1 : 0), b = operand(inst, flags->swaps ? 0 : 1);
+  finish(*start(cat("VUCOMI", floatSuffix(type), "Zrr"), {}).addReg(a).addReg(b));
+  return flags->condition;
 }
 
 const llvm::TargetRegisterClass* Selector::classOf(Type type) {

@@ -11,6 +11,7 @@
 #include <llvm/CodeGen/TargetRegisterInfo.h>
 
 #include <map>
+#include <optional>
 #include <string>
 #include <tuple>
 #include <vector>
@@ -43,7 +44,8 @@ class Selector {
 
   // x86's codes of conditions.
   enum class Condition : uint8_t { below = 2, above_equal, equal, not_equal, below_equal, above,
-                                   less = 12, greater_equal, less_equal, greater };
+                                   unordered = 10, ordered, less, greater_equal, less_equal,
+                                   greater };
   struct Address {
     Reg base, index;
     int64_t scale = 1, offset = 0;
@@ -56,6 +58,7 @@ class Selector {
   void hoist(const kernel::Block& block);
   void emit(const Inst& inst);
   void emitFor(const Inst& inst);
+  void emitWhile(const Inst& inst);
   void emitIf(const Inst& inst);
   Block* newBlock();
   // One whose place in the function is behind what is still to come.
@@ -65,6 +68,7 @@ class Selector {
   void branch(Condition condition, Block* to, Block* otherwise);
   llvm::MachineInstr* phi(V v);
   Condition flagsOf(V condition);
+  std::optional<Condition> flagsOfNumbers(const Inst& inst);
   void refuse() { refused_ = true; }
 
   // What an instruction is made of.
@@ -125,6 +129,7 @@ class Selector {
   Reg select(const Inst& inst);
   Reg merge(const Inst& inst, Reg mask, Reg a, Reg b);
   Reg maskOfAll(Reg set, int lanes);
+  void keepMask(const Inst& inst);
 
   // selector_bytes.cc
   Reg byteProduct(const Inst& inst);
@@ -152,6 +157,11 @@ class Selector {
   Reg toMask(Reg v, Type from);
   Reg toBFloat16(const Inst& inst);
   Reg bitcast(const Inst& inst);
+
+  // selector_lanes.cc
+  Reg inLane(V v);
+  Reg makeInLane(const Inst& inst, Type lanes);
+  Reg toLane(V v, Type lanes);
 
   // selector_memory.cc
   void memory(const Inst& inst);
@@ -188,6 +198,13 @@ class Selector {
   Block* entry_ = nullptr;  // constants and buffers
   std::vector<Reg> values_, buffers_;
   std::vector<Reg> words_;  // by V: of a bf16 the words whose upper halves it is
+  std::vector<Reg> masks_;  // by V: of an i1 that follows from floats, masks with it as first lane
+  struct Lane {
+    Reg reg;
+    Block* block = nullptr;  // the one that has it
+    bool is_none = false;
+  };
+  std::vector<Lane> lanes_;  // by V
   std::map<std::tuple<int, int, uint64_t>, Reg> constants_;  // of so many lanes of so many bits
   std::vector<const llvm::Value*> memory_;  // of each buffer
   std::vector<bool> invariant_;             // nothing writes it, or one that overlaps it

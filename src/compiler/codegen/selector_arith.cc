@@ -14,14 +14,6 @@ using kernel::Scalar;
 
 namespace {
 
-// The stems of instructions with two operands: of vectors, whose type follows, and of integers in
-// general registers.
-struct Stem {
-  Opcode op;
-  const char* vectors;
-  const char* scalars;
-  bool commutes;
-};
 constexpr Stem kStems[] = {
     {Opcode::iadd, "VPADD", "ADD", true},    {Opcode::isub, "VPSUB", "SUB", false},
     {Opcode::imul, "VPMULL", "IMUL", true},  {Opcode::and_, "VPAND", "AND", true},
@@ -34,15 +26,15 @@ constexpr Stem kStems[] = {
     {Opcode::scalb, "VSCALEF", nullptr, false},
 };
 
+bool isBits(Opcode op) { return op == Opcode::and_ || op == Opcode::or_ || op == Opcode::xor_; }
+
+}  // namespace
+
 const Stem* stemOf(Opcode op) {
   for (const Stem& stem : kStems)
     if (stem.op == op) return &stem;
   return nullptr;
 }
-
-bool isBits(Opcode op) { return op == Opcode::and_ || op == Opcode::or_ || op == Opcode::xor_; }
-
-}  // namespace
 
 Selector::Reg Selector::value(V v) {
   Reg& known = values_[v.index];
@@ -162,6 +154,7 @@ Selector::Reg Selector::scalarBinary(const Inst& inst) {
   }
   const bool narrow = width < 32;
   if (narrow && !isBits(inst.op)) return refuse(), Reg();
+  if (inst.type.scalar == Scalar::i1) keepMask(inst);
   uint64_t bits;
   const int shown = std::max(width, 8);
   if (!narrow && constantBits(inst.operands[1], &bits) &&
@@ -285,7 +278,8 @@ Selector::Reg Selector::rarely(const Inst& inst) {
   const Type type = inst.type;
   constexpr size_t kMostArguments = 4;
   auto passes = [&](Type t) {
-    return (isWideFloat(t.scalar) || t.scalar == Scalar::i32) && t.isVector() &&
+    if (!t.isVector()) return isWideFloat(t.scalar);
+    return (isWideFloat(t.scalar) || t.scalar == Scalar::i32) &&
            registerBits(t) == kernel::bitWidth(t.scalar) * t.lanes && registerBits(t) <= 512;
   };
   for (size_t i = 1; i < inst.operands.size(); ++i)

@@ -87,6 +87,7 @@ Selector::Reg Selector::compare(const Inst& inst) {
   type.lanes = static_cast<uint16_t>(128 / kernel::bitWidth(type.scalar));
   Reg mask = compareVectors(inst, type);
   if (refused_) return {};
+  masks_[inst.results[0].index] = mask;
   Reg word = make("KMOVWrk", {Scalar::i32, 1}, {mask});
   Reg low = copy(word, newReg("GR8"), names_.part("sub_8bit"));
   return make("AND8ri", inst.type, {low}, 1);
@@ -121,6 +122,8 @@ Selector::Reg Selector::select(const Inst& inst) {
   Reg mask;
   if (many) {
     mask = operand(inst, 0);
+  } else if (!inst.type.isVector() && masks_[inst.operands[0].index].isValid()) {
+    mask = masks_[inst.operands[0].index];
   } else {
     mask = maskOfAll(value(inst.operands[0]), type.lanes);
   }
@@ -156,6 +159,18 @@ Selector::Reg Selector::merge(const Inst& inst, Reg mask, Reg a, Reg b) {
   old->eraseFromParent();
   finish(*masked);
   return masked->getOperand(0).getReg();
+}
+
+// Of an operation on i1 whose masks are known. Other lanes than the first may be anything.
+void Selector::keepMask(const Inst& inst) {
+  const Reg a = masks_[inst.operands[0].index], b = masks_[inst.operands[1].index];
+  const Type type = {Scalar::i1, 16};
+  Reg& mask = masks_[inst.results[0].index];
+  uint64_t bits;
+  if (inst.op != Opcode::xor_ && a.isValid() && b.isValid())
+    mask = make(inst.op == Opcode::and_ ? "KANDWrr" : "KORWrr", type, {a, b});
+  else if (inst.op == Opcode::xor_ && a.isValid() && constantBits(inst.operands[1], &bits) && bits)
+    mask = make("KNOTWrr", type, {a});
 }
 
 // All lanes are as one i1.

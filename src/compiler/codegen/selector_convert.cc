@@ -184,8 +184,11 @@ Selector::Reg Selector::bitcast(const Inst& inst) {
       from.isVector() != type.isVector() || from.scalar == Scalar::i1 ||
       type.scalar == Scalar::i1 || registerBits(type) > 512)
     return refuse(), Reg();
+  if (type.isVector() || isWideFloat(from.scalar) == isWideFloat(type.scalar))
+    return operand(inst, 0);
+  if (isWideFloat(type.scalar))
+    if (Reg lane = inLane(inst.operands[0]); lane.isValid()) return copy(lane, newReg(type));
   Reg v = operand(inst, 0);
-  if (type.isVector() || isWideFloat(from.scalar) == isWideFloat(type.scalar)) return v;
   const bool wide = kernel::bitWidth(type.scalar) == 64;
   if (isWideFloat(type.scalar))
     return make(wide ? "VMOV64toSDZrr" : "VMOVDI2SSZrr", type, {v});

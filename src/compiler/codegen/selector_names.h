@@ -31,6 +31,16 @@ inline char integerLetter(kernel::Scalar scalar) {
   return width == 64 ? 'Q' : width == 32 ? 'D' : width == 16 ? 'W' : 'B';
 }
 
+// The stems of instructions with two operands: of vectors, whose type follows, and of integers in
+// general registers. Null where there is none.
+struct Stem {
+  kernel::Opcode op;
+  const char* vectors;
+  const char* scalars;
+  bool commutes;
+};
+const Stem* stemOf(kernel::Opcode op);
+
 inline bool isWideFloat(kernel::Scalar scalar) {
   return scalar == kernel::Scalar::f32 || scalar == kernel::Scalar::f64;
 }

@@ -3,6 +3,7 @@
 // over once, together, and where it exchanges few elements, which are values of their own then
 // (canonicalise_few.cc); other loops over small ones become one function as they are
 // (plan/region.h).
+#include <algorithm>
 #include <functional>
 
 #include "compiler/ir/clone.h"
@@ -108,10 +109,30 @@ bool exchangesFew(const Rewriter& rw, const std::vector<OpId>& ops) {
   return scatters;
 }
 
-bool worthUnrolling(const Rewriter& rw, RegionId body, int turns) {
-  const std::vector<OpId>& ops = rw.module().region(body).ops;
+// What each turn finds in tables of constants, as threefry its rotations, is known once it is
+// written out.
+bool carriesTables(const Rewriter& rw, const Op& loop) {
+  const Region& body = rw.module().region(loop.regions[1]);
+  for (size_t i = 0; i < loop.operands.size(); ++i) {
+    const Op* table = rw.def(loop.operand(i), OpKind::constant_);
+    if (table && !table->literal().isSplat() && body.results[i] != body.args[i]) return true;
+  }
+  return false;
+}
+
+bool isElementwiseWork(const Rewriter& rw, const std::vector<OpId>& ops) {
+  return std::ranges::all_of(ops, [&](OpId id) {
+    const Op& op = rw.op(id);
+    return op.regions.empty() && (isElementwise(op.kind) || opClass(op.kind) == OpClass::source ||
+                                  opClass(op.kind) == OpClass::shape);
+  });
+}
+
+bool worthUnrolling(const Rewriter& rw, const Op& loop, int turns) {
+  const std::vector<OpId>& ops = rw.module().region(loop.regions[1]).ops;
   if (static_cast<int64_t>(ops.size()) * turns > kMaxUnrolledOps) return false;
-  return worksOnLarge(rw, ops) || (turns <= kFewElements && exchangesFew(rw, ops));
+  return worksOnLarge(rw, ops) || (turns <= kFewElements && exchangesFew(rw, ops)) ||
+         (carriesTables(rw, loop) && isElementwiseWork(rw, ops));
 }
 
 }  // namespace
@@ -120,7 +141,7 @@ bool foldedLoop(Rewriter& rw, const Op& loop) {
   RegionId body = loop.regions[1];
   if (hasEffects(rw.module(), loop.regions[0])) return false;
   std::optional<int> turns = turnsOf(rw, loop);
-  if (!turns || (*turns > 1 && !worthUnrolling(rw, body, *turns))) return false;
+  if (!turns || (*turns > 1 && !worthUnrolling(rw, loop, *turns))) return false;
   Values carried = loop.operands;
   RegionCopier copier(rw.module(), rw.module());
   for (int turn = 1; turn < *turns; ++turn) carried = rw.inlineRegion(copier.copy(body), carried);
