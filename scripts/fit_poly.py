@@ -54,6 +54,10 @@ FITS = [
     ("erf_tail", "erf(x) = 1 - P(x)^8, x in [5/4, 3.93]",
      lambda x: mp.root(mp.erfc(x), 8), lambda x: 8 * mp.root(mp.erfc(x), 8) ** 7 / mp.erf(x),
      1.25, 3.93, 7, 0),
+    ("narrow_log2", "log2(1 + f) = f P(f), f in [-1/4, 1/2]",
+     lambda f: mp.log1p(f) / f / LN2, lambda f: f * LN2 / mp.log1p(f), -0.25, 0.5, 0, 13),
+    ("narrow_exp2", "2^r = 1 + r P(r), |r| <= 1/2",
+     lambda r: (mp.mpf(2) ** r - 1) / r, lambda r: r / mp.mpf(2) ** r, -0.5001, 0.5001, 0, 6),
     ("rcbrt", "m^(-1/3), roughly, m in [3/8, 3]",
      lambda m: 1 / mp.cbrt(m), mp.cbrt, 0.375, 3, 5, 6),
 ]

@@ -109,6 +109,34 @@ TYPED_TEST(BinaryTest, Power) {
   }
 }
 
+// As a lowering for few lanes calls it, and with its result.
+class NarrowPower : public BinaryTest<float> {};
+
+TEST_F(NarrowPower, IsRoundedOnce) {
+  auto f = [](auto& b, float x, float y) {
+    using Narrow = std::remove_reference_t<decltype(b)>;
+    using Wide = std::conditional_t<std::is_same_v<Narrow, ScalarBuilder<float>>,
+                                    ScalarBuilder<double>, HookedScalarBuilder<double>>;
+    Wide wide;
+    return static_cast<float>(powerOfNarrow(wide, double{x}, double{y}));
+  };
+  auto want = [](auto x, auto y) { return oracle::pow(x, y); };
+  constexpr double kLimit = 0.6;
+  specialPairs(f, want, kLimit);
+  for (int i = 0; i < 60000; ++i) {
+    check(f, want, anyBits(), anyBits(), kLimit);
+    check(f, want, std::exp2(uniform(-20, 20)), uniform(-7, 7), kLimit);
+    check(f, want, 1 + uniform(-0.01, 0.01), uniform(-9000, 9000), kLimit);
+    check(f, want, -std::exp2(uniform(-20, 20)), std::round(uniform(-9, 9)), kLimit);
+  }
+  ScalarBuilder<float> b;
+  for (int x = 1; x < 200; ++x) {
+    const auto v = static_cast<float>(x);
+    EXPECT_EQ(f(b, v * v, 0.5f), v);
+    EXPECT_EQ(f(b, v, 3), v * v * v);
+  }
+}
+
 TYPED_TEST(BinaryTest, PowerIsExactWhereItCanBe) {
   ScalarBuilder<TypeParam> b;
   for (int x = 1; x < 3000; ++x) {

@@ -185,6 +185,21 @@ def test_quotients_are_exact(tercel, rng, x64, dtype):
         assert (int(quotient[i]), int(rest[i])) == (wanted, a - wanted * b), (a, b)
 
 
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+@pytest.mark.parametrize("exponent", [0.5, -0.5, 1.5, -1.5, 2.5, 0.1, -2.0, 5.0])
+def test_powers_of_special_numbers(tercel, x64, dtype, exponent):
+    info = np.finfo(dtype)
+    x = np.array([0, -0.0, np.inf, -np.inf, np.nan, -1, -4, 1, 4, info.max, info.tiny,
+                  info.smallest_subnormal, 1e-25, 1e25, 2.5], dtype)
+    with np.errstate(all="ignore"):
+        wanted = np.power(x.astype(np.longdouble), exponent).astype(dtype)
+    each = [on(tercel, lambda v: v ** exponent, number) for number in x]
+    for got in (on(tercel, lambda v: v ** exponent, x), np.array(each),
+                on(tercel, lambda v: v ** exponent, np.tile(x, 9))[:x.size]):
+        np.testing.assert_array_max_ulp(got, wanted, 3)
+        np.testing.assert_array_equal(np.signbit(got[wanted == 0]), np.signbit(wanted[wanted == 0]))
+
+
 @pytest.mark.parametrize("dtype", SIGNED + UNSIGNED)
 def test_powers_of_integers(tercel, rng, x64, dtype):
     info = np.iinfo(dtype)

@@ -48,6 +48,18 @@ V emitAny(B&& b, OpKind kind, V x, V y) {
   }
 }
 
+// Whether as many lanes of f64 fill no more than a register.
+bool areFew(const Builder& b, uint16_t lanes) {
+  return lanes * byteSize(Scalar::f64) <= b.machine.vector_bytes;
+}
+
+V emitNarrowPower(Builder& b, V x, V y, uint16_t lanes) {
+  MathBuilder<64> wide{b, lanes};
+  V power = math::powerOfNarrow(wide, b.cast(Opcode::fpext, x, Scalar::f64),
+                                b.cast(Opcode::fpext, y, Scalar::f64));
+  return b.cast(Opcode::fptrunc, power, Scalar::f32);
+}
+
 }  // namespace
 
 V emitMath(Builder& b, OpKind kind, V x, V y) {
@@ -57,6 +69,8 @@ V emitMath(Builder& b, OpKind kind, V x, V y) {
     x = b.widen(x, lanes);
     y = b.widen(y, lanes);
   }
+  if (kind == OpKind::power_ && b.type(x).scalar == Scalar::f32 && areFew(b, lanes))
+    return emitNarrowPower(b, x, y, lanes);
   return b.type(x).scalar == Scalar::f64 ? emitAny(MathBuilder<64>{b, lanes}, kind, x, y)
                                          : emitAny(MathBuilder<32>{b, lanes}, kind, x, y);
 }

@@ -129,13 +129,21 @@ Value powerRule(Rewriter& rw, const Op& op) {
   if (*exponent == 0) return rw.like(x, 1);
   if (*exponent == 1) return x;
   if (*exponent == 2) return rw.binary(OpKind::multiply_, x, x);
-  // Two roundings in 16 bits would show.
-  if (*exponent == 3 && t != DType::f16 && t != DType::bf16)
+  const bool is_short = t == DType::f16 || t == DType::bf16;  // two roundings would show
+  if (*exponent == 3 && !is_short)
     return rw.binary(OpKind::multiply_, rw.binary(OpKind::multiply_, x, x), x);
   if (!isFloat(t)) return {};
   if (*exponent == -1) return rw.binary(OpKind::divide_, rw.like(x, 1), x);
   if (*exponent == 0.5) return rootPower(rw, x, OpKind::sqrt_, INFINITY);
   if (*exponent == -0.5) return rootPower(rw, x, OpKind::rsqrt_, 0);
+  if (is_short) return {};
+  auto times_size = [&](OpKind kind, Value root) {
+    return rw.binary(kind, root, rw.unary(OpKind::abs_, x));
+  };
+  if (*exponent == 1.5)
+    return times_size(OpKind::multiply_, rootPower(rw, x, OpKind::sqrt_, INFINITY));
+  if (*exponent == -1.5)
+    return times_size(OpKind::divide_, rootPower(rw, x, OpKind::rsqrt_, 0));
   return {};
 }
 

@@ -6,6 +6,7 @@
 #include "compiler/kernel/math/hyperbolic.h"
 #include "compiler/kernel/math/inverse_trigonometric.h"
 #include "compiler/kernel/math/log.h"
+#include "compiler/kernel/math/narrow_power.h"
 #include "compiler/kernel/math/power.h"
 #include "compiler/kernel/math/remainder.h"
 #include "compiler/kernel/math/root.h"

@@ -85,6 +85,13 @@ Mask<B> isOrdinaryPower(Real<B> x, Real<B> y) {
   return isPositiveNormal(x) & (abs(y) < kLargePower<B>);
 }
 
+// What no function has to be called for: +0, of which arrays have many where they have any, is left
+// as it is by positive exponents.
+template <class B>
+Mask<B> staysZero(Real<B> x, Real<B> y) {
+  return (x.bits() == 0) & (y > 0.0);
+}
+
 // 2^(log2x y)
 template <class B>
 Real<B> powOfLog(Pair<B> log2x, Real<B> y) {
@@ -113,9 +120,12 @@ Real<B> powAnywhere(Real<B> x, Real<B> y) {
 
 template <class B>
 Real<B> pow(Real<B> x, Real<B> y) {
-  return rarely("power_special", !isOrdinaryPower(x, y), [](Real<B> p, Real<B> v, Real<B> w) {
-    return select(isOrdinaryPower(v, w), p, powAnywhere(v, w));
-  }, powOfLog(log2Pair(x, false), y), x, y);
+  Mask<B> zero = staysZero(x, y);
+  Real<B> p = select(zero, 0.0, powOfLog(log2Pair(x, false), y));
+  return rarely("power_special", !(isOrdinaryPower(x, y) | zero),
+                [](Real<B> q, Real<B> v, Real<B> w) {
+                  return select(isOrdinaryPower(v, w), q, powAnywhere(v, w));
+                }, p, x, y);
 }
 
 template <MathBuilder B>
