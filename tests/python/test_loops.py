@@ -581,3 +581,11 @@ def test_a_result_that_could_not_be_made_at_home_is_not_written_over(agree):
 
     agree(lambda *s: [x[::-1] for x in lax.fori_loop(0, 3, turn, s)],
           *(np.arange(n, n + 5000, dtype=np.int32) % 91 for n in range(4)))
+
+
+@pytest.mark.parametrize("shape", [(0,), (0, 3), (0, 8, 1), (0, 8, 2), (3, 0, 1)])
+def test_no_elements_carried(agree, shape):
+    def turn(state):
+        return jnp.ones(shape, jnp.int32), state[1] + 1
+
+    agree(lambda x: lax.while_loop(lambda s: s[1] < 9, turn, (x, 0)), np.zeros(shape, np.int32))

@@ -55,3 +55,13 @@ def test_bodies_that_read_what_stands_around(agree, rng):
         return x.at[i].apply(lambda v: v * 2 + x.shape[0]), x.at[i].power(x[i] > 0)
 
     agree(program, x, i)
+
+
+@pytest.mark.parametrize("shape", [(3, 3), (2, 7, 3), (1, 5), (31, 33), (4, 130)])
+@pytest.mark.parametrize("dtype", ["float32", "int8", "complex64"])
+def test_windows_of_several_dimensions(agree, rng, shape, dtype):
+    x = rng.integers(-9, 9, (40, *shape)).astype(dtype)
+    y = rng.integers(-9, 9, (12, *shape)).astype(dtype)
+    i = rng.integers(-12, 14, 40).astype(np.int32)
+    agree(lambda y, x, i: (y.at[i].add(x), y.at[i, 0].multiply(x[:, 0]), y.at[i, ..., 1:].set(y[0, ..., 1:]),
+                           jax.ops.segment_sum(x, i, 12)), y, x, i)

@@ -23,7 +23,7 @@ int64_t ElementLoops::longestRow(const Dims& extents) const {
 
 // A row is one loop, or several within each other.
 bool ElementLoops::chooseShortRows() {
-  if (low_.cluster.nest != Nest::loop) return false;
+  if (low_.cluster.nest != Nest::loop || elementCount(piece_.extents) == 0) return false;
   ShortRows rows;
   for (size_t row = loops_; row-- > 1;) {
     rows.length *= plan_.groupExtent(row);

@@ -1,4 +1,5 @@
-// Gathers and scatters of one window: slices, and updates of a slice.
+// Gathers and scatters of one window: slices, and updates of a slice. Scatters of windows of several
+// dimensions: lines.
 #include <algorithm>
 
 #include "compiler/passes/constants.h"
@@ -87,6 +88,55 @@ Value scatterRule(Rewriter& rw, const Op& op) {
   return rw.dynamicUpdateSlice(op.operand(0), update, starts);
 }
 
+// How many of the last dimensions the windows have whole.
+size_t wholeDimensions(const Rewriter& rw, const Op& op) {
+  const Dims &dims = rw.shape(op.operand(0)).dims, &updates = rw.shape(op.operand(2)).dims;
+  const Ints& windows = op.ints(AttrKey::update_window_dims);
+  size_t whole = 0;
+  while (whole < dims.size() && whole < windows.size()) {
+    const auto d = static_cast<int64_t>(dims.size() - whole - 1);
+    const auto in_updates = static_cast<int64_t>(updates.size() - whole - 1);
+    if (windows[windows.size() - whole - 1] != in_updates ||
+        dims[static_cast<size_t>(d)] != updates[static_cast<size_t>(in_updates)] ||
+        contains(op.ints(AttrKey::inserted_window_dims), d) ||
+        contains(op.ints(AttrKey::input_batching_dims), d) ||
+        contains(op.ints(AttrKey::scatter_dims_to_operand_dims), d))
+      break;
+    ++whole;
+  }
+  return whole;
+}
+
+Dims withLastJoined(const Dims& dims, size_t count) {
+  Dims joined(dims.begin(), dims.end() - static_cast<ptrdiff_t>(count));
+  joined.push_back(elementCount(std::span(dims).last(count)));
+  return joined;
+}
+
+// Lines that fill no vectors are one with what lies behind them.
+Value lineRule(Rewriter& rw, const Op& op) {
+  constexpr int64_t kShortLine = 128;
+  if (op.operands.size() != 3) return {};
+  const Shape& result = rw.shape(op.result());
+  const size_t whole = wholeDimensions(rw, op);
+  if (whole < 2 || result.dims.back() >= kShortLine) return {};
+  auto joined = [&](Value v) { return rw.reshape(v, withLastJoined(rw.shape(v).dims, whole)); };
+  Values operands = {joined(op.operand(0)), op.operand(1), joined(op.operand(2))};
+  Ints windows = op.ints(AttrKey::update_window_dims);
+  windows.resize(windows.size() - whole + 1);
+  const Dims to = result.dims;
+  const Type types[] = {rw.module().type(operands[0])};
+  const Op old = op;
+  const OpId id = rw.module().addOp(OpKind::scatter_, std::move(operands), types);
+  Op& lines = rw.module().op(id);
+  lines.attrs = old.attrs;
+  lines.set(AttrKey::update_window_dims, windows);
+  lines.regions = old.regions;
+  const Value sum = lines.result();
+  rw.place(id);
+  return rw.reshape(rw.now(sum), to);
+}
+
 }  // namespace
 
 Value canonicalWindow(Rewriter& rw, const Op& op) {
@@ -94,7 +144,8 @@ Value canonicalWindow(Rewriter& rw, const Op& op) {
     case OpKind::gather_:
       return gatherRule(rw, op);
     case OpKind::scatter_:
-      return scatterRule(rw, op);
+      if (Value by = scatterRule(rw, op); by.valid()) return by;
+      return lineRule(rw, op);
     default:
       return {};
   }
