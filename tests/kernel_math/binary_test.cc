@@ -170,8 +170,25 @@ TYPED_TEST(BinaryTest, Remainder) {
     this->check(f, want, this->uniform(-100, 100), this->uniform(-3, 3), 0);
     // A multiple and its neighbours: quotients that round up to an integer.
     TypeParam y = this->uniform(0.001, 5), x = y * std::round(this->uniform(1, 1e6));
-    for (TypeParam near : {x, std::nextafter(x, TypeParam(0)), x + y / 2}) {
+    for (TypeParam near : {x, std::nextafter(x, TypeParam(0)), std::nextafter(x, 2 * x), x + y / 2}) {
       this->check(f, want, near, y, 0);
+    }
+    // Quotients around the largest that one step takes, and divisors of all sizes.
+    TypeParam large = std::exp2(this->uniform(-1, 1) * std::numeric_limits<TypeParam>::max_exponent);
+    TypeParam far = large * std::exp2(this->uniform(-3, std::numeric_limits<TypeParam>::digits));
+    this->check(f, want, far, large, 0);
+    this->check(f, want, std::nextafter(large, TypeParam(0)), large, 0);
+  }
+}
+
+TYPED_TEST(BinaryTest, RemainderByPowersOfTwo) {
+  for (double y : {1.0, 2.0, 8.0, 1024.0, 0x1p59}) {
+    auto f = [&](auto& b, auto x, auto) { return remainderByPower(b, x, y); };
+    auto want = [&](auto x, auto) { return oracle::fmod(x, decltype(x)(y)); };
+    this->specialPairs(f, want, 0);
+    for (int i = 0; i < 4000; ++i) {
+      this->check(f, want, this->anyBits(), TypeParam(0), 0);
+      this->check(f, want, this->uniform(-20, 20) * y, TypeParam(0), 0);
     }
   }
 }

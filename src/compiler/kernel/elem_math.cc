@@ -1,5 +1,8 @@
 #include "compiler/kernel/elem_math.h"
 
+#include <bit>
+#include <cmath>
+
 #include "compiler/kernel/math/math.h"
 #include "compiler/kernel/math_builder.h"
 #include "core/status.h"
@@ -38,12 +41,33 @@ V emitUnary(B& b, OpKind kind, V x) {
   return {};
 }
 
+// 2^n, 0 <= n < 60, or 0 where y is none that is known.
+template <class B>
+double wholePowerOfTwo(const B& b, V y) {
+  using Float = std::conditional_t<B::kBits == 64, double, float>;
+  using Bits = std::conditional_t<B::kBits == 64, uint64_t, uint32_t>;
+  uint64_t bits;
+  if (!b.b.isConstant(y, &bits)) return 0;
+  const double number = std::bit_cast<Float>(static_cast<Bits>(bits));
+  return number >= 1 && number < 0x1p60 && std::has_single_bit(static_cast<uint64_t>(number)) &&
+                 number == std::trunc(number)
+             ? number
+             : 0;
+}
+
+template <class B>
+V emitRemainder(B& b, V x, V y) {
+  const double power = wholePowerOfTwo(b, y);
+  if (power > 0) return math::remainderByPower(b, x, power);
+  return b.lanes == 1 ? math::remainderInSteps(b, x, y) : math::remainder(b, x, y);
+}
+
 template <class B>
 V emitAny(B&& b, OpKind kind, V x, V y) {
   switch (kind) {
     case OpKind::atan2_: return math::atan2(b, x, y);
     case OpKind::power_: return math::power(b, x, y);
-    case OpKind::remainder_: return math::remainder(b, x, y);
+    case OpKind::remainder_: return emitRemainder(b, x, y);
     default: return emitUnary(b, kind, x);
   }
 }

@@ -4,11 +4,11 @@
 
 namespace tercel::math {
 
-// Each step takes off a multiple of y (or of y 2^step, y 2^(2 step), where the quotient by y could
+// For any x and y. Each step takes off a multiple of y (or of y 2^step, y 2^(2 step), where the quotient by y could
 // overflow). The quotient's rounding error leaves at most half of its last bit, times y: that
 // difference is exact, and the magnitude falls by at least 2^kMantissa.
 template <class B>
-Real<B> fmod(Real<B> x, Real<B> y) {
+Real<B> fmodAnywhere(Real<B> x, Real<B> y) {
   constexpr bool f64 = Format<B>::kIsF64;
   constexpr double step = f64 ? 0x1p700 : 0x1p78;
   constexpr int bound = f64 ? 46 : 17;
@@ -25,6 +25,35 @@ Real<B> fmod(Real<B> x, Real<B> y) {
   Real<B> rest{&b, repeatWhile(b, bound, abs(x).v, goes_on, reduce)};
   rest = select(rest < 0.0, rest + divisor, rest);
   return select(isNan(y), y, xorSign(abs(rest), x));
+}
+
+// Where the quotient is not large it is computed a little too large, by the divisor's reciprocal, and
+// then the quotient or one more once it is cut: the difference is exact, and tells which.
+template <class B>
+Real<B> fmod(Real<B> x, Real<B> y) {
+  constexpr bool f64 = Format<B>::kIsF64;
+  constexpr double more = f64 ? 1 + 0x1p-51 : 1 + 0x1p-22, most = f64 ? 0x1p50 : 0x1p21;
+  constexpr double largest = f64 ? 0x1p1022 : 0x1p126;  // has a reciprocal with all bits
+  Real<B> size = abs(x), divisor = abs(y);
+  Real<B> reciprocal = select(divisor > largest, Format<B>::kNan, more / divisor);
+  Real<B> quotient = size * reciprocal;
+  Real<B> rest = fma(-trunc(quotient), divisor, size);
+  rest = orSignOf(select(rest < 0.0, rest + divisor, rest), x);
+  return rarely("remainder_special", !(quotient < most),
+                [](Real<B>, Real<B> v, Real<B> w) { return fmodAnywhere(v, w); }, rest, x, y);
+}
+
+// By a power of two from 1 on, where the quotient is exact or less than 1.
+template <MathBuilder B>
+typename B::V remainderByPower(B& b, typename B::V v, double y) {
+  Real<B> x{&b, v};
+  return orSignOf(fma(-trunc(x * (1 / y)), y, x), x).v;
+}
+
+// Of one number: a branch that is foreseen takes less than what it leaves out, mostly all.
+template <MathBuilder B>
+typename B::V remainderInSteps(B& b, typename B::V x, typename B::V y) {
+  return fmodAnywhere(Real<B>{&b, x}, Real<B>{&b, y}).v;
 }
 
 template <MathBuilder B>
