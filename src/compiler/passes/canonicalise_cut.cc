@@ -152,6 +152,30 @@ Value sliceOfConcatenate(Rewriter& rw, const Cut& cut, const Op& inner, const Sh
   return rw.emit(OpKind::concatenate_, pieces, to, {{AttrKey::dimension, int64_t(along)}});
 }
 
+// Of an update at a known place that nothing else reads: of what is put there, of what is around it,
+// or a smaller update.
+Value sliceOfUpdate(Rewriter& rw, const Cut& cut, const Op& inner) {
+  const Value x = inner.operand(0), update = inner.operand(1);
+  const Dims& dims = rw.shape(update).dims;
+  const auto low = scalarIntegers(rw, std::span(inner.operands).subspan(2));
+  if (!low || rw.otherUses(inner.result()) > 0) return {};
+  Cut whole = cut, part = cut;
+  Values at;
+  bool inside = true;
+  for (size_t d = 0; d < dims.size(); ++d) {
+    const int64_t begin = cut.start[d] - (*low)[d], end = cut.last(d) - (*low)[d];
+    if (end < 0 || begin >= dims[d]) return emitCut(rw, x, cut);
+    inside = inside && begin >= 0 && end < dims[d];
+    whole.start[d] = begin;
+    part.start[d] = std::max<int64_t>(begin, 0);
+    part.size[d] = std::min(end + 1, dims[d]) - part.start[d];
+    at.push_back(rw.like(inner.operand(2), static_cast<double>(std::max<int64_t>(-begin, 0))));
+  }
+  if (inside) return emitCut(rw, update, whole);
+  if (std::ranges::any_of(cut.stride, [](int64_t s) { return s != 1; })) return {};
+  return rw.dynamicUpdateSlice(emitCut(rw, x, cut), emitCut(rw, update, part), at);
+}
+
 Value sliceRule(Rewriter& rw, const Op& op) {
   Value x = op.operand(0);
   const Dims& to = rw.shape(op.result()).dims;
@@ -165,6 +189,8 @@ Value sliceRule(Rewriter& rw, const Op& op) {
       return sliceOfBroadcast(rw, cut, *inner, to);
     case OpKind::concatenate_:
       return sliceOfConcatenate(rw, cut, *inner, rw.shape(op.result()));
+    case OpKind::dynamic_update_slice_:
+      return sliceOfUpdate(rw, cut, *inner);
     case OpKind::pad_:
       return sliceOfPad(rw, cut, *inner, to);
     case OpKind::reshape_:
