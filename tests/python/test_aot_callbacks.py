@@ -1,5 +1,6 @@
 """Callbacks of programs that leave Python: custom calls to functions of their names."""
 
+import ctypes
 import functools
 import subprocess
 import sys
@@ -10,7 +11,7 @@ import numpy as np
 import pytest
 
 import tercel as package
-from tercel import aot
+from tercel import abi, aot
 from tercel.aot import Program
 
 VECTOR = np.arange(3, dtype=np.float32)
@@ -84,6 +85,19 @@ def triple(x):
     return np.asarray(3 * x)
 
 
+def scale(x, by=1):
+    return np.asarray(by * x)
+
+
+def adds(number):
+    def look_up(x):
+        return np.asarray(x + number)
+    return look_up
+
+
+FIRST, SECOND = adds(1), adds(2)
+
+
 def test_callbacks_keep_their_names():
     seen = []
 
@@ -103,6 +117,50 @@ def test_callbacks_keep_their_names():
         "triple": lambda _, x: triple(x), "notes": lambda _, x: notes(x)})
     np.testing.assert_array_equal(loaded.f(VECTOR), 12 * VECTOR)
     np.testing.assert_array_equal(seen, [3 * VECTOR, 6 * VECTOR])
+
+
+def test_one_name_is_one_function_in_all_procedures():
+    class Tables(Program):
+        def first(self, x=Program.like(VECTOR)):
+            return jax.pure_callback(FIRST, KIND, x) + jax.pure_callback(FIRST, KIND, 2 * x)
+
+        def second(self, x=Program.like(VECTOR)):
+            return jax.pure_callback(SECOND, KIND, x)
+
+    message = "second: cannot leave Python: .* of look_up, by which name Tables.first calls another"
+    with pytest.raises(NotImplementedError, match=message):
+        Program.get_compiled_artifact(Tables)
+
+
+def test_functions_that_a_procedure_defines():
+    """They are others each time that it is traced."""
+    def doubled(x):
+        def double(x):
+            return np.asarray(factor * x)
+        return jax.pure_callback(double, jax.ShapeDtypeStruct(x.shape, x.dtype), x)
+
+    factor = 2
+    made = aot.compile(doubled, Program.like(VECTOR, "n", n=(1, 3)))
+    loaded = package.load(made.to_bytes(), custom_calls={"double": lambda _, x: 2 * x})
+    np.testing.assert_array_equal(loaded.doubled(VECTOR), 2 * VECTOR)
+
+
+@pytest.mark.parametrize("code, kind", [(7, 7), (99, 2), (-1, 2)])
+def test_codes_of_hosts(code, kind):
+    data, program = Program.get_compiled_artifact(Foreign).to_bytes(), ctypes.c_void_p()
+    library, instance = abi.library(), ctypes.c_void_p()
+    abi.check(library.tercel_program_load(data, len(data), None, ctypes.byref(program)))
+    options = abi.InstanceOptions(custom_call=abi.CustomCallFunction(lambda *_: code))
+    abi.check(library.tercel_instance_create(program, ctypes.byref(options),
+                                             ctypes.byref(instance)))
+    arrays = np.zeros((2, 3), "f"), np.zeros(3, "f"), np.zeros((), "i")
+    buffers = [abi.Buffer(array.ctypes.data, array.nbytes) for array in arrays]
+    results = (abi.Buffer * 2)(*buffers[1:])
+    call = library.tercel_instance_call
+    assert call(instance, 0, ctypes.byref(buffers[0]), 1, results, 2) == kind
+    assert f"failed with code {code}" in library.tercel_error_message().decode()
+    library.tercel_instance_destroy(instance)
+    library.tercel_program_destroy(program)
 
 
 PRINTS = """
@@ -170,6 +228,10 @@ def test_prints_may_go_elsewhere():
 
 @pytest.mark.parametrize("function, message", [
     (lambda x: jax.pure_callback(lambda y: y, KIND, x), "jax.pure_callback of a function without"),
+    (lambda x: jax.pure_callback(functools.partial(scale, by=2), KIND, x),
+     "jax.pure_callback of a functools.partial of scale, which binds arguments"),
+    (lambda x: jax.pure_callback(FIRST, KIND, jax.pure_callback(SECOND, KIND, x)),
+     "jax.pure_callback of look_up, by which name Calls.run calls another function"),
     (lambda x: jax.experimental.io_callback(triple, KIND, x, ordered=True),
      "an ordered jax.experimental.io_callback"),
     (lambda x: (jax.debug.print("{}", x, ordered=True), x)[1], "an ordered jax.debug.print"),

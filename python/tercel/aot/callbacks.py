@@ -7,6 +7,7 @@ itself can serve.
 
 import functools
 import re
+import types as python_types
 
 import jax
 import jax.ffi
@@ -36,8 +37,9 @@ def register(program):
             mlir.register_lowering(primitive, rules[primitive.name], platform=PLATFORM)
 
 
-def obstacles(program):
-    """Those that cannot be custom calls, by JAX's names."""
+def obstacles(program, where, known):
+    """Those that cannot be custom calls, by JAX's names. `known`: name -> the function that is
+    called by it, and `where` that was first."""
     for equation in _equations(program.jaxpr):
         name = equation.primitive.name
         if name not in _NAMES:
@@ -51,8 +53,10 @@ def obstacles(program):
                 _print_text([value.aval for value in equation.invars], **equation.params)
             except (AttributeError, TypeError, ValueError) as error:
                 yield f"{_NAMES[name]} of {equation.params['fmt']!r}: {error}"
-        elif not _function_name(equation.params["callback"]):
-            yield f"{_NAMES[name]} of a function without a name"
+        else:
+            reason = _function_obstacle(equation.params["callback"], where, known)
+            if reason:
+                yield f"{_NAMES[name]} of {reason}"
 
 
 def _equations(jaxpr):
@@ -65,13 +69,45 @@ def _equations(jaxpr):
                     yield from _equations(inner)
 
 
+def _function_obstacle(callback, where, known):
+    """Its name must say all of a function."""
+    function, bound = _function(callback)
+    name = _function_name(callback)
+    if not name:
+        return "a function without a name"
+    if bound:
+        return f"a functools.partial of {name}, which binds arguments"
+    first, place = known.setdefault(name, (function, where))
+    if not _are_same(function, first):
+        return f"{name}, by which name {place} calls another function"
+    return None
+
+
+def _function(callback):
+    """And whether it binds arguments."""
+    function, bound = getattr(callback, "callback_func", callback), False
+    while isinstance(function, functools.partial):
+        bound = bound or bool(function.args or function.keywords)
+        function = function.func
+    return function, bound
+
+
 def _function_name(callback):
     """As a custom call's target; None for a lambda and the like."""
-    function = getattr(callback, "callback_func", callback)
-    while isinstance(function, functools.partial):
-        function = function.func
-    name = getattr(function, "__name__", "")
+    name = getattr(_function(callback)[0], "__name__", "")
     return name if name.isidentifier() else None
+
+
+def _are_same(function, other):
+    """Also where a procedure defines it anew each time that it is traced."""
+    plain = all(isinstance(each, python_types.FunctionType) for each in (function, other))
+    return function == other or plain and _parts(function) == _parts(other)
+
+
+def _parts(function):
+    held = [*(function.__defaults__ or ()), *(function.__kwdefaults__ or {}).values(),
+            *(cell.cell_contents for cell in function.__closure__ or ())]
+    return function.__code__, list(map(id, held))
 
 
 def _call(context, *operands, callback, effect, **options):

@@ -54,6 +54,7 @@ class Declaration:
         self.attributes = {}
         self.procedures = {}
         self.traces = {}  # (procedure, signature) -> Traced
+        self.callbacks = {}  # name -> the function, and the procedure that first called it
         self._sources = {}  # id of an array -> it, and the global that was declared with it
         self._names = set()
         # What classes before have declared is declared again, in the places of what is overridden.

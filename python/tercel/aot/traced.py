@@ -49,9 +49,10 @@ class Traced:
         """jax.export's view of the function, as for CPUs but for its callbacks."""
         if not callbacks.are_in(self._program):
             return self._export("cpu")
-        obstacles = list(callbacks.obstacles(self._program))
+        found = callbacks.obstacles(self._program, self.where, self.declaration.callbacks)
+        obstacles = ", ".join(dict.fromkeys(found))
         if obstacles:
-            raise NotImplementedError(f"{self.where}: cannot leave Python: {', '.join(obstacles)}")
+            raise NotImplementedError(f"{self.where}: cannot leave Python: {obstacles}")
         callbacks.register(self._program)
         return self._export(callbacks.PLATFORM)
 

@@ -82,10 +82,11 @@ class CustomCallHook final : public engine::CustomCallHandler {
                                 call.result_bytes.data(),
                                 site.operands.data(),
                                 site.results.data()};
-    int code = options_.custom_call(options_.custom_call_data, &plain);
+    const int code = options_.custom_call(options_.custom_call_data, &plain);
     if (code == TERCEL_OK) return Status();
-    if (code < 0 || code > static_cast<int>(Code::unauthenticated)) code = TERCEL_UNKNOWN;
-    return Status(static_cast<Code>(code), tercel::cat("failed with code ", code));
+    const bool is_known = code > 0 && code <= static_cast<int>(Code::unauthenticated);
+    return Status(is_known ? static_cast<Code>(code) : Code::unknown,
+                  tercel::cat("failed with code ", code));
   }
 
  private:
