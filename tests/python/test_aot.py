@@ -326,6 +326,18 @@ def test_arguments():
     assert [str(value) for value in info.results] == ["out: float32[2]"]
 
 
+def test_a_constant_that_is_nan():
+    class Fill(Program):
+        def run(self, x=Program.like(np.zeros(2, np.float32)), fill=float("nan")):
+            return jnp.where(x > 1, x, fill)
+
+    x = np.float32([1, 2])
+    for result in (Fill().run(x), Fill().run(x, fill=np.nan), Fill().run(x, float("nan"))):
+        np.testing.assert_array_equal(result, [np.nan, 2])
+    with pytest.raises(ValueError, match="Fill.run: fill is the constant nan of the program"):
+        Fill().run(x, fill=0.0)
+
+
 def test_inheritance():
     class More(Linear):
         _extra = jnp.zeros(2)

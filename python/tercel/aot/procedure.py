@@ -62,7 +62,7 @@ class Procedure:
         except TypeError as error:
             raise TypeError(f"{where}: {error}") from None
         for name, constant in self.constants.items():
-            if given.get(name, constant) != constant:
+            if not _is_constant(given.get(name, constant), constant):
                 raise ValueError(f"{where}: {name} is the constant {constant!r} of the program, "
                                  f"not {given[name]!r}: Program.like makes an argument of it")
         missing = [name for name in self.trees if name not in given]
@@ -130,6 +130,11 @@ class Procedure:
         given = ", ".join(f"{name} {list(shape)}" for name, shape in zip(self.names, shapes))
         listed = ", ".join(signature.text for signature in self.signatures)
         raise ValueError(f"{where}: no signature for {given}: there are {listed}")
+
+
+def _is_constant(value, constant):
+    """A NaN is one, too, though it is not equal to itself."""
+    return value is constant or value == constant or value != value and constant != constant
 
 
 @dataclasses.dataclass(frozen=True)
