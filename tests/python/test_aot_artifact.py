@@ -2,6 +2,7 @@
 
 import collections
 import dataclasses
+import enum
 import gc
 import struct
 import subprocess
@@ -529,6 +530,38 @@ def test_results_are_never_changed_by_later_calls():
     loaded = held[0].copy
     del held
     np.testing.assert_array_equal(loaded(), 1)
+
+
+Kind = enum.Enum("Kind", "A B")
+Kind.__lt__ = lambda self, other: self.value < other.value
+Number = enum.IntEnum("Number", "A B")
+
+
+@pytest.mark.parametrize("keys, plain", [
+    (["a", "b"], ["a", "b"]), ([0, 1], [0, 1]), ([False, True], [False, True]),
+    (list(Number), [1, 2]), (list(np.arange(2)), [0, 1]), (list(np.arange(2) > 0), [False, True])])
+def test_keys_of_dicts(keys, plain):
+    tree = {key: np.float32(i) for i, key in enumerate(keys)}
+    loaded = package.load(aot.compile(lambda tree: tree, tree, name="same").to_bytes())
+    for given in (tree, dict(zip(plain, tree.values()))):
+        result = loaded.same(given)
+        assert result == tree and list(map(type, result)) == list(map(type, plain))
+
+
+@pytest.mark.parametrize("keys, kind", [
+    ([("a", 1), ("b", 2)], "tuple"), ([0.5, 1.5], "float"), (list(Kind), "Kind"),
+    ([b"x"], "bytes")])
+def test_keys_that_files_lack(keys, kind):
+    tree = {"layers": [{key: jnp.zeros(2) for key in keys}]}
+    words = f"the key .* is a {kind}: those of dicts that leave Python are str or int"
+    for members, place in (
+            ({"_tree": tree, "run": lambda self: 0}, "Net: tree.layers.0"),
+            ({"run": lambda self, x=Program.like(tree): 0}, "Net.run: x.layers.0"),
+            ({"run": lambda self: tree}, "Net.run: result.layers.0")):
+        program = type("Net", (Program,), members)
+        program().run(*([tree] if ".run: x" in place else []))
+        with pytest.raises(TypeError, match=f"{place}: {words}"):
+            Program.get_compiled_artifact(program)
 
 
 def test_keys_with_dots():

@@ -123,25 +123,30 @@ def _value(known, index, values):
 
 def _tree_of_call(trace):
     numbers = iter(range(len(trace.signature.types)))
-    arguments = [[name, _describe(tree, numbers)]
+    arguments = [[name, _describe(tree, numbers, f"{trace.where}: {name}")]
                  for name, tree in trace.signature.arguments.items()]
-    result = _describe(trace.results, iter(range(trace.result_tree.num_leaves)))
+    numbers = iter(range(trace.result_tree.num_leaves))
+    result = _describe(trace.results, numbers, f"{trace.where}: result")
     return json.dumps({"arguments": arguments, "result": result})
 
 
 def _tree_of_globals(declaration):
-    return json.dumps([[attribute.names.root, _describe(attribute.initial, iter(attribute.leaves))]
-                       for attribute in declaration.attributes.values()])
+    trees = [(attribute.names.root, attribute) for attribute in declaration.attributes.values()]
+    return json.dumps([[root, _describe(attribute.initial, iter(attribute.leaves),
+                                        f"{declaration.class_name}: {root}")]
+                       for root, attribute in trees])
 
 
-def _describe(node, numbers):
+def _describe(node, numbers, where):
     if node is None:
         return None
     children = jax.tree_util.tree_flatten_with_path(node, is_leaf=lambda part: part is not node)[0]
     if len(children) == 1 and not children[0][0]:
         return next(numbers)
     keys = [_key(path[0]) for path, _ in children]
-    inner = [_describe(child, numbers) for _, child in children]
+    if isinstance(node, collections.abc.Mapping):
+        keys = [_plain(key, where) for key in keys]
+    inner = [_describe(child, numbers, f"{where}.{key}") for key, (_, child) in zip(keys, children)]
     if isinstance(node, collections.abc.Mapping):
         return {"dict": [list(pair) for pair in zip(keys, inner)]}
     if type(node) in (list, tuple):
@@ -151,6 +156,14 @@ def _describe(node, numbers):
 
 
 def _key(entry):
-    """A key of a dict as it is, where JSON knows it."""
-    key = getattr(entry, "key", getattr(entry, "name", getattr(entry, "idx", None)))
-    return key if isinstance(key, (str, int)) else str(key)
+    return getattr(entry, "key", getattr(entry, "name", getattr(entry, "idx", None)))
+
+
+def _plain(key, where):
+    """The key as JSON has it, which must be equal to it."""
+    if isinstance(key, (np.integer, np.bool_)):
+        return key.item()
+    if isinstance(key, (str, int)):
+        return key
+    raise TypeError(f"{where}: the key {key!r} is a {type(key).__name__}: those of dicts that "
+                    "leave Python are str or int")
