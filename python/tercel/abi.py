@@ -175,6 +175,13 @@ def dtype(number):
     return np.dtype(getattr(ml_dtypes, name))
 
 
+def kind(dtype):
+    """NumPy's letter, of bool to complex; it has none for the types of ml_dtypes."""
+    if dtype.kind != "V":
+        return dtype.kind
+    return dtype.name[0] if "int" in dtype.name else "f"
+
+
 def type_text(shape, kind):
     """float32[8,64]."""
     return f"{kind}[{','.join(map(str, shape))}]"

@@ -171,14 +171,25 @@ class _Recycled:
 def as_array(leaf, value, where):
     """The leaf as an array of the value's type; Python's numbers take it where they can."""
     if isinstance(leaf, (bool, int, float, complex)):
-        wanted = np.dtype(type(leaf)).kind
-        if "biufc".find(value.dtype.kind) < "biufc".find(wanted) and value.dtype.kind != "V":
-            raise ValueError(f"{where}: {value.name}: a Python {type(leaf).__name__} in place of "
-                             f"{value}")
-        leaf = np.asarray(leaf, value.dtype)
+        leaf = _number(leaf, value, where)
     array = np.asarray(leaf)
     if array.dtype != value.dtype:
         refuse(array, value, where)
+    return array
+
+
+def _number(leaf, value, where):
+    kind = abi.kind(value.dtype)
+    if "biufc".find(kind) < "biufc".find(np.dtype(type(leaf)).kind):
+        raise ValueError(f"{where}: {value.name}: a Python {type(leaf).__name__} in place of "
+                         f"{value}")
+    try:
+        array = np.asarray(leaf, value.dtype)
+        fits = kind not in "iu" or int(array) == leaf  # ml_dtypes drops upper bits
+    except OverflowError:
+        fits = False
+    if not fits:
+        raise OverflowError(f"{where}: {value.name}: {leaf} is out of the range of {value}")
     return array
 
 

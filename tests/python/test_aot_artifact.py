@@ -163,7 +163,7 @@ def test_state_goes_to_a_file_and_back(artifact, batch, tmp_path):
     equal(other.globals["params"], saved)
     assert other.globals["count"] == 1 and loaded.globals["count"] == 2
     (tmp_path / "broken").write_bytes((tmp_path / "state").read_bytes()[:-9])
-    with pytest.raises(RuntimeError):
+    with pytest.raises(RuntimeError, match=str(tmp_path / "broken")):
         other.load_state(tmp_path / "broken")
     equal(other.globals["params"], saved)
 
@@ -562,6 +562,33 @@ def test_keys_that_files_lack(keys, kind):
         program().run(*([tree] if ".run: x" in place else []))
         with pytest.raises(TypeError, match=f"{place}: {words}"):
             Program.get_compiled_artifact(program)
+
+
+@pytest.mark.parametrize("dtype, number, kind, message", [
+    (jnp.int4, 2.7, ValueError, "a Python float in place of int4"),
+    (jnp.int4, 8, OverflowError, "8 is out of the range of int4"),
+    (jnp.uint4, -1, OverflowError, "-1 is out of the range of uint4"),
+    (jnp.int4, 2**70, OverflowError, f"{2**70} is out of the range of int4"),
+    (np.uint8, 300, OverflowError, "300 is out of the range of uint8"),
+    (np.int32, -2**31 - 1, OverflowError, f"{-2**31 - 1} is out of the range of int32"),
+    (jnp.bfloat16, 1j, ValueError, "a Python complex in place of bfloat16"),
+    (jnp.float8_e4m3fn, 1j, ValueError, "a Python complex in place of float8_e4m3fn"),
+    (np.float32, 1j, ValueError, "a Python complex in place of float32"),
+])
+def test_numbers_that_a_dtype_lacks(dtype, number, kind, message):
+    class Numbers(Program):
+        _x = Program.export_global(jax.ShapeDtypeStruct((), dtype), initialize=False)
+
+        def run(self, x=Program.like(jax.ShapeDtypeStruct((), dtype))):
+            self._x = x
+
+    loaded = package.load(Program.get_compiled_artifact(Numbers).to_bytes())
+    for call in (loaded.run, Numbers().run, lambda x: loaded.globals.__setitem__("x", x)):
+        with pytest.raises(kind, match=f"x: {message}"):
+            call(number)
+    for instance in (Numbers(), loaded):
+        instance.run(3)
+    assert loaded.globals["x"] == dtype(3)
 
 
 def test_keys_with_dots():

@@ -123,6 +123,8 @@ def converted(value, kind, where):
     if is_number(value) and not isinstance(value, np.generic):
         if kind.shape != () or not _holds(kind.dtype, value):
             raise ValueError(f"{where}: a Python {type(value).__name__} in place of {text(kind)}")
+        if jnp.issubdtype(kind.dtype, np.integer) and not _is_in_range(value, kind.dtype):
+            raise OverflowError(f"{where}: {value} is out of the range of {text(kind)}")
         return jnp.asarray(value, kind.dtype)
     if not hasattr(value, "shape") or not hasattr(value, "dtype"):
         raise TypeError(f"{where}: a {type(value).__name__} in place of {text(kind)}")
@@ -178,6 +180,10 @@ def _holds(dtype, value):
         return dtype == bool
     kinds = {int: (np.integer, np.inexact), float: (np.inexact,), complex: (np.complexfloating,)}
     return any(jnp.issubdtype(dtype, kind) for kind in kinds.get(type(value), ()))
+
+
+def _is_in_range(value, dtype):
+    return jnp.iinfo(dtype).min <= value <= jnp.iinfo(dtype).max
 
 
 def _listed(name, sizes):

@@ -267,8 +267,9 @@ Status Instance::loadState(const std::string& path) try {
   TERCEL_TRY(use.status());
   const program::Artifact& artifact = artifact_->artifact();
   TERCEL_ASSIGN(program::HeldBytes file, mapFile(path));
-  TERCEL_ASSIGN(const auto content, program::openFile(file.bytes, kStateFile));
-  program::Reader reader(content);
+  const auto content = program::openFile(file.bytes, kStateFile);
+  if (!content.ok()) return content.status().within(path);
+  program::Reader reader(*content);
   std::string key;
   reader.text(key);
   if (key != stateKey(artifact)) {
