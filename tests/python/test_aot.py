@@ -10,6 +10,7 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
+import tercel
 from tercel import aot
 from tercel.aot import Program
 
@@ -336,6 +337,78 @@ def test_a_constant_that_is_nan():
         np.testing.assert_array_equal(result, [np.nan, 2])
     with pytest.raises(ValueError, match="Fill.run: fill is the constant nan of the program"):
         Fill().run(x, fill=0.0)
+
+
+HALF = np.full(3, 0.3, np.float16)
+WEAK = jax.ShapeDtypeStruct((3,), jnp.float32, weak_type=True)
+
+
+@pytest.mark.parametrize("function, examples, given", [
+    (lambda x, h: x * h, (2.0, HALF), (3, HALF)),
+    (lambda x, h: x * h, (np.float32(2), HALF), (3, HALF)),
+    (lambda x, h: (x + h, x), (WEAK, HALF), (np.arange(3, dtype=np.float32), HALF)),
+    (lambda n, x: n * x, (3, np.uint8([1, 2])), (4, np.uint8([1, 2]))),
+    (lambda n, x: n * x, (jnp.asarray(3), HALF), (4, HALF)),
+    (lambda z, x: z * x, (1j, HALF), (1j, HALF)),
+    (lambda n, x: jax.lax.fori_loop(0, 3, lambda i, c: c * x, n), (3, np.int32(2)), (3, 2)),
+    (lambda n, x: jnp.where(x > 0, n, x), (3.0, jnp.bfloat16(2)), (3.0, jnp.bfloat16(2))),
+])
+def test_weak_types_of_arguments(function, examples, given):
+    wanted = jax.eval_shape(function, *examples)
+    program = type("Weak", (Program,), {
+        "run": lambda self, x=Program.like(examples[0]), y=Program.like(examples[1]):
+            function(x, y)})
+    loaded = tercel.load(Program.get_compiled_artifact(program).to_bytes())
+    for results in (program().run(*given), loaded.run(*given)):
+        assert jax.tree.map(lambda leaf: (leaf.shape, leaf.dtype), results) == (
+            jax.tree.map(lambda leaf: (leaf.shape, leaf.dtype), wanted))
+
+
+def test_weak_types_of_several_signatures():
+    class Scale(Program):
+        def run(self, x=Program.like(WEAK, "n", n=(1, 3)), h=Program.like(HALF, "n")):
+            return x * h
+
+    assert Scale().run(np.ones(1, np.float32), HALF[:1]).dtype == np.float16
+    assert Scale().run(np.ones(3, np.float32), HALF).dtype == np.float16
+
+
+def test_weak_types_of_globals():
+    class Rate(Program):
+        _rate = jnp.asarray(0.1)
+        _steps = {"count": 0, "size": jnp.zeros(2)}
+
+        def scaled(self, h=Program.like(HALF)):
+            return self._rate * h, Rate._kernel(self._rate, h)
+
+        def step(self, h=Program.like(HALF)):
+            self._rate = jnp.float32(2) * self._rate
+            self._steps["count"] = self._steps["count"] + 1
+            return self._rate * h + self._steps["count"]
+
+        def narrow(self, h=Program.like(HALF)):
+            self._rate = self._rate * h[0]
+
+        @Program.kernel
+        def _kernel(rate, h):
+            return rate * h
+
+    rate, loaded = Rate(), tercel.load(Program.get_compiled_artifact(
+        type("Saved", (Rate,), {"narrow": lambda self: 0})).to_bytes())
+    for instance in (rate, loaded):
+        assert {leaf.dtype for leaf in instance.scaled(HALF)} == {np.dtype(np.float16)}
+        for _ in range(3):
+            assert instance.step(HALF).dtype == np.float16
+    assert rate._rate.dtype == np.float32 and int(rate._steps["count"]) == 3
+    np.testing.assert_allclose(rate._rate, 0.8)
+    assert (rate._rate * HALF).dtype == np.float16
+    with pytest.raises(ValueError, match=r"narrow: rate: float16\[\] in place of float32\[\]"):
+        rate.narrow(HALF)
+    rate._rate = 0.5
+    rate._steps = {"count": np.int32(7), "size": np.ones(2, np.float32)}
+    assert rate.step(HALF).dtype == np.float16 and int(rate._steps["count"]) == 8
+    (trace,) = [trace for (name, _), trace in Rate._tercel.traces.items() if name == "step"]
+    assert trace.jitted._cache_size() == 1
 
 
 def test_inheritance():

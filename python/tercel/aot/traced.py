@@ -24,7 +24,8 @@ class Traced:
 
     @property
     def operand_types(self):
-        return [self.declaration.globals[i].type for i in self.used] + self.signature.types
+        kinds = [self.declaration.globals[i].type for i in self.used] + self.signature.types
+        return list(map(types.strong, kinds))
 
     @functools.cached_property
     def jitted(self):
@@ -116,6 +117,7 @@ class Traced:
 
     def _run(self, values, arguments):
         after = Values(self.declaration, self.where, values)
+        arguments = jax.tree.map(types.as_declared, arguments, self.signature.arguments)
         program = object.__new__(self.declaration.cls)
         object.__setattr__(program, "_tercel_values", after)
         with tracing(after):

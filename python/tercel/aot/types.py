@@ -18,11 +18,12 @@ class SizedType:
 
     dims: tuple  # of int and str
     dtype: np.dtype
+    weak_type: bool
     sizes: dict  # name -> tuple of sizes
 
     def at(self, values):
         shape = tuple(dim if isinstance(dim, int) else _evaluate(dim, values) for dim in self.dims)
-        return jax.ShapeDtypeStruct(shape, self.dtype)
+        return jax.ShapeDtypeStruct(shape, self.dtype, weak_type=self.weak_type)
 
 
 @dataclasses.dataclass(frozen=True)
@@ -136,6 +137,18 @@ def converted(value, kind, where):
     return jnp.asarray(value, kind.dtype) if weak else value
 
 
+def as_declared(value, kind):
+    """An array of this type, weak where that is: those that come in and are stored are not."""
+    if not kind.weak_type:
+        return value
+    return jax.lax.convert_element_type_p.bind(value, new_dtype=kind.dtype, weak_type=True,
+                                               sharding=None)
+
+
+def strong(kind):
+    return jax.ShapeDtypeStruct(kind.shape, kind.dtype) if kind.weak_type else kind
+
+
 def refinements(types):
     """One (text, sizes) for each choice of sizes of the names in these types, as (batch8, ...)."""
     listed = {}
@@ -164,8 +177,10 @@ def type_of(leaf, where):
     if not is_array(leaf) and not is_number(leaf):
         raise TypeError(f"{where} is a {type(leaf).__name__}, not an array, a number or a "
                         "jax.ShapeDtypeStruct")
+    weak = getattr(leaf, "weak_type", not is_array(leaf) and not isinstance(leaf, bool))
     try:
-        return jax.ShapeDtypeStruct(np.shape(leaf), _canonical(jnp.result_type(leaf)))
+        return jax.ShapeDtypeStruct(np.shape(leaf), _canonical(jnp.result_type(leaf)),
+                                    weak_type=weak)
     except TypeError:
         raise TypeError(f"{where} has the dtype {leaf.dtype}, which JAX lacks") from None
 
@@ -207,7 +222,7 @@ def _sized(kind, dims, sizes):
         raise ValueError(f'Program.like: "{dims}" does not fit {text(kind)}')
     parsed = tuple(shape if word == "_" else int(word) if word.isdigit() else word
                    for word, shape in zip(words, kind.shape))
-    return SizedType(parsed, kind.dtype, sizes)
+    return SizedType(parsed, kind.dtype, kind.weak_type, sizes)
 
 
 def _evaluate(dim, values):

@@ -34,8 +34,10 @@ class Values:
         self.read.update(set(attribute.leaves) - self.stored)
         tree, _, made_of = self._views.get(attribute.name, (None, None, None))
         if made_of is None or any(old is not new for old, new in zip(made_of, values)):
-            tree = jax.tree.unflatten(attribute.treedef, values)
-            self._views[attribute.name] = tree, values, values
+            leaves = [types.as_declared(value, self.declaration.globals[index].type)
+                      for value, index in zip(values, attribute.leaves)]
+            tree = jax.tree.unflatten(attribute.treedef, leaves)
+            self._views[attribute.name] = tree, leaves, values
         return tree
 
     def store(self, attribute, tree):
