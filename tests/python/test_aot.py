@@ -411,6 +411,22 @@ def test_weak_types_of_globals():
     assert trace.jitted._cache_size() == 1
 
 
+def test_roots_that_differ_by_underscores():
+    class Both(Program):
+        _w = {"a": jnp.float32(1)}
+        w = {"a": jnp.float32(2), "b": jnp.float32(3)}
+
+        def run(self):
+            return self._w, self.w
+
+    assert names(Both) == ["w.a", "w_.a", "w_.b"]
+    loaded = tercel.load(Program.get_compiled_artifact(Both).to_bytes())
+    assert loaded.globals["w"] == {"a": 1} and loaded.globals["w_"] == {"a": 2, "b": 3}
+    loaded.globals["w_"] = {"a": 4.0, "b": 5.0}
+    loaded.globals["w_.b"] = 6.0
+    assert loaded.run() == ({"a": 1}, {"a": 4, "b": 6})
+
+
 def test_inheritance():
     class More(Linear):
         _extra = jnp.zeros(2)

@@ -94,7 +94,10 @@ class Declaration:
                              f"{error.__cause__ or error}") from error
 
     def _add_attribute(self, name, exported):
-        names = types.Names(name.lstrip("_") or name, exported.tree)
+        root = name.lstrip("_") or name
+        while any(root == known.names.root for known in self.attributes.values()):
+            root += "_"
+        names = types.Names(root, exported.tree)
         leaves, treedef = jax.tree.flatten(exported.tree)
         indices = [self._add_global(*pair, exported) for pair in zip(names, leaves)]
         self.attributes[name] = Attribute(name, exported.tree, treedef, names, indices)
