@@ -427,6 +427,36 @@ def test_roots_that_differ_by_underscores():
     assert loaded.run() == ({"a": 1}, {"a": 4, "b": 6})
 
 
+def test_other_bases():
+    class Counting:
+        _count = np.int32(0)
+        unit = 3
+
+        def count(self, x=Program.like(np.float32(0))):
+            self._count = self._count + 1
+            return self._helped(x)
+
+        def _helped(self, x):
+            return self.unit * x
+
+    class Base(Program):
+        _scale = jnp.float32(5)
+
+        def run(self):
+            return self._scale + self._count
+
+        def count(self):
+            return None
+
+    class Net(Counting, Base):
+        pass
+
+    net = Net()
+    assert float(net.count(2)) == 6 and float(net.count(2)) == 6 and float(net.run()) == 7
+    assert {known.name for known in Program.get_info(Net).procedures} == {"run", "count"}
+    assert names(Net) == ["scale", "count"] and isinstance(Counting._count, np.int32)
+
+
 def test_inheritance():
     class More(Linear):
         _extra = jnp.zeros(2)

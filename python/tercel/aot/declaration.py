@@ -42,7 +42,8 @@ class Attribute:
 
 
 class Declaration:
-    def __init__(self, cls, export_name=None):
+    def __init__(self, cls, bases, export_name=None):
+        """`bases`: the class and those that it inherits from, in the order of look-up."""
         self.cls = cls
         self.class_name = cls.__name__
         self.name = _snake_case(cls.__name__) if export_name is None else export_name
@@ -59,9 +60,8 @@ class Declaration:
         self._names = set()
         # What classes before have declared is declared again, in the places of what is overridden.
         self.body = {}
-        for base in reversed(cls.__mro__):
-            self.body |= vars(base)["_tercel"].body if "_tercel" in vars(base) else {}
-        self.body |= vars(cls)
+        for base in reversed(bases):
+            self.body |= _body(base)
         for name, value in self.body.items():
             self._declare(name, value)
         for name, value in (self.attributes | self.procedures).items():
@@ -123,6 +123,11 @@ class Declaration:
             self._sources[id(leaf)] = leaf, len(self.globals)
         self.globals.append(Global(name, kind, initial, exported.mutable))
         return len(self.globals) - 1
+
+
+def _body(cls):
+    """Of a class of programs, all that it declares."""
+    return vars(cls)["_tercel"].body if "_tercel" in vars(cls) else dict(vars(cls))
 
 
 def _is_wrapped_method(value):

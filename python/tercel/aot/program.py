@@ -26,7 +26,8 @@ class Program:
 
     def __init_subclass__(cls, export_name=None, **options):
         super().__init_subclass__(**options)
-        cls._tercel = Declaration(cls, export_name)
+        bases = [base for base in cls.__mro__ if base not in (Program, object)]
+        cls._tercel = Declaration(cls, bases, export_name)
 
     def __init__(self):
         if type(self) is Program:
