@@ -11,33 +11,63 @@ namespace {
 
 // Words of C and C++, macros, types and namespaces.
 constexpr auto kReserved = std::to_array<std::string_view>(
-    {"BUFSIZ", "EOF", "FILE", "I", "INFINITY", "M_E", "M_PI", "NAN", "NULL", "alignas", "alignof",
-     "and", "and_eq", "asm", "auto", "bitand", "bitor", "bool", "break", "case", "catch", "char",
-     "char16_t", "char32_t", "char8_t", "class", "co_await", "co_return", "co_yield", "compl",
-     "complex", "concept", "const", "const_cast", "consteval", "constexpr", "constinit",
-     "continue", "decltype", "default", "delete", "do", "double", "dynamic_cast", "else", "enum",
-     "errno", "explicit", "export", "extern", "false", "float", "for", "friend", "goto", "if",
-     "imaginary", "inline", "int", "int16_t", "int32_t", "int64_t", "int8_t", "linux", "long",
-     "main", "mutable", "namespace", "new", "noexcept", "noreturn", "not", "not_eq", "nullptr",
-     "operator", "or", "or_eq", "private", "protected", "public", "register", "reinterpret_cast",
-     "requires", "restrict", "return", "short", "signed", "size_t", "sizeof", "static",
-     "static_assert", "static_cast", "std", "stderr", "stdin", "stdout", "struct", "switch",
-     "template", "tercel", "this", "thread_local", "throw", "true", "try", "typedef", "typeid",
-     "typename", "typeof", "uint16_t", "uint32_t", "uint64_t", "uint8_t", "union", "unix",
-     "unsigned", "using", "virtual", "void", "volatile", "wchar_t", "while", "xor", "xor_eq"});
+    {"BIG_ENDIAN", "BUFSIZ", "BYTE_ORDER", "FILE", "I", "INFINITY", "LITTLE_ENDIAN", "L_ctermid",
+     "L_cuserid", "L_tmpnam", "NAN", "NFDBITS", "NULL", "PDP_ENDIAN", "P_tmpdir", "WCONTINUED",
+     "WEOF", "WEXITED", "WEXITSTATUS", "WIFCONTINUED", "WIFEXITED", "WIFSIGNALED", "WIFSTOPPED",
+     "WNOHANG", "WNOWAIT", "WSTOPPED", "WSTOPSIG", "WTERMSIG", "WUNTRACED", "alignas", "alignof",
+     "alloca", "and", "and_eq", "asm", "assert", "auto", "be16toh", "be32toh", "be64toh", "bitand",
+     "bitor", "bool", "break", "case", "catch", "char", "char16_t", "char32_t", "char8_t", "class",
+     "co_await", "co_return", "co_yield", "compl", "complex", "concept", "const", "const_cast",
+     "consteval", "constexpr", "constinit", "continue", "decltype", "default", "delete", "do",
+     "double", "dynamic_cast", "else", "enum", "errno", "explicit", "export", "extern", "false",
+     "float", "for", "friend", "goto", "htobe16", "htobe32", "htobe64", "htole16", "htole32",
+     "htole64", "if", "imaginary", "inline", "int", "int16_t", "int32_t", "int64_t", "int8_t",
+     "le16toh", "le32toh", "le64toh", "linux", "long", "main", "mutable", "namespace", "new",
+     "noexcept", "noreturn", "not", "not_eq", "nullptr", "offsetof", "operator", "or", "or_eq",
+     "private", "protected", "public", "register", "reinterpret_cast", "requires", "restrict",
+     "return", "short", "signed", "size_t", "sizeof", "static", "static_assert", "static_cast",
+     "std", "stderr", "stdin", "stdout", "struct", "switch", "template", "tercel", "this",
+     "thread_local", "throw", "true", "try", "typedef", "typeid", "typename", "typeof", "uint16_t",
+     "uint32_t", "uint64_t", "uint8_t", "union", "unix", "unsigned", "using", "virtual", "void",
+     "volatile", "wchar_t", "while", "xor", "xor_eq"});
 
-// Headers of the C library, which NAME.h must not be found in place of.
+// What macros of the C library begin or end with.
+constexpr auto kMacroPrefixes = std::to_array<std::string_view>(
+    {"EXIT_", "FD_", "LC_", "M_", "RENAME_", "SEEK_", "TERCEL_"});
+constexpr auto kMacroSuffixes =
+    std::to_array<std::string_view>({"_C", "_MAX", "_MIN", "_SETSIZE", "_WIDTH"});
+
+// Headers of the C library and of GCC, which NAME.h must not be found in place of.
 constexpr auto kHeaders = std::to_array<std::string_view>(
-    {"alloca", "assert", "ctype", "endian", "features", "fenv", "inttypes", "limits", "locale",
-     "math", "memory", "regex", "sched", "search", "semaphore", "setjmp", "stdalign", "stdarg",
-     "stdatomic", "stdbool", "stddef", "stdint", "stdio", "stdlib", "stdnoreturn", "string",
-     "strings", "tgmath", "threads", "uchar", "unistd", "wchar", "wctype"});
+    {"aio", "aliases", "alloca", "ar", "argp", "argz", "assert", "backtrace", "byteswap", "cet",
+     "complex", "cpio", "cpuid", "crypt", "ctype", "dirent", "dlfcn", "elf", "endian", "envz",
+     "err", "errno", "error", "execinfo", "fcntl", "features", "fenv", "float", "fmtmsg", "fnmatch",
+     "fstab", "fts", "ftw", "gconv", "gcov", "getopt", "glob", "grp", "gshadow", "iconv", "ifaddrs",
+     "inttypes", "iso646", "langinfo", "lastlog", "libgen", "libintl", "limits", "link", "locale",
+     "malloc", "math", "mcheck", "memory", "mm3dnow", "mm_malloc", "mntent", "monetary", "mqueue",
+     "netdb", "nl_types", "nss", "obstack", "omp", "openacc", "paths", "poll", "printf",
+     "proc_service", "pthread", "pty", "pwd", "quadmath", "re_comp", "regex", "regexp", "resolv",
+     "sched", "search", "semaphore", "setjmp", "sgtty", "shadow", "signal", "spawn", "stab",
+     "stdalign", "stdarg", "stdatomic", "stdbit", "stdbool", "stdckdint", "stddef", "stdfix",
+     "stdint", "stdio", "stdio_ext", "stdlib", "stdnoreturn", "string", "strings", "syscall",
+     "sysexits", "syslimits", "syslog", "tar", "termio", "termios", "tgmath", "thread_db",
+     "threads", "time", "ttyent", "uchar", "ucontext", "ulimit", "unistd", "unwind", "utime",
+     "utmp", "utmpx", "values", "varargs", "wait", "wchar", "wctype", "wordexp"});
 
 // And what a declaration of the headers uses beside its parameters.
 constexpr auto kOfHeaders = std::to_array<std::string_view>({"Array", "check", "instance"});
 
-bool isWordCharacter(char c) {
-  return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_';
+bool isCapitalOrDigit(char c) { return (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9'); }
+
+bool isWordCharacter(char c) { return (c >= 'a' && c <= 'z') || isCapitalOrDigit(c) || c == '_'; }
+
+// INT8_MAX and LC_ALL; EDOM, as the names of errors are.
+bool isNamedLikeMacro(std::string_view name) {
+  if (name.size() > 1 && name[0] == 'E' && std::ranges::all_of(name, isCapitalOrDigit)) return true;
+  if (!std::ranges::all_of(name, [](char c) { return isCapitalOrDigit(c) || c == '_'; }))
+    return false;
+  return std::ranges::any_of(kMacroPrefixes, [&](auto part) { return name.starts_with(part); }) ||
+         std::ranges::any_of(kMacroSuffixes, [&](auto part) { return name.ends_with(part); });
 }
 
 struct CType {
@@ -57,11 +87,11 @@ constexpr CType kTypes[] = {
 }  // namespace
 
 bool isReserved(std::string_view name) {
-  return std::ranges::find(kReserved, name) != kReserved.end();
+  return std::ranges::find(kReserved, name) != kReserved.end() || isNamedLikeMacro(name);
 }
 
 bool isOfCLibrary(const std::string& name) {
-  if (std::ranges::find(kHeaders, name) != kHeaders.end()) return true;
+  if (std::ranges::find(kHeaders, name) != kHeaders.end() || name.ends_with("intrin")) return true;
   return std::ranges::any_of(std::array{"libc.so.6", "libm.so.6"}, [&](const char* file) {
     void* library = dlopen(file, RTLD_LAZY | RTLD_NOLOAD);
     if (!library) return false;

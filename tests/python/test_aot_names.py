@@ -1,5 +1,6 @@
 """Names that mean something else in C or C++, and names that become the same there."""
 
+import re
 import shutil
 import subprocess
 
@@ -69,6 +70,40 @@ def test_headers_are_right(tmp_path):
     assert subprocess.run([tmp_path / "main"]).returncode == 0
 
 
+def macros_of(*command):
+    """Name -> whether it has parameters; what begins with an underscore is the compiler's."""
+    done = subprocess.run([*command, "-dM", "-E"], capture_output=True, text=True, check=True)
+    found = re.findall(r"^#define ([a-zA-Z]\w*)(\(?)", done.stdout, re.MULTILINE)
+    return {name: bool(parameters) for name, parameters in found}
+
+
+def test_macros_of_the_headers(tmp_path):
+    plain = aot.compile(lambda x: x, np.float32(1), name="plain")
+    plain.save_library(tmp_path)
+    macros = macros_of("c++", "-xc++", tmp_path / "plain.hpp")
+    macros |= macros_of("cc", "-xc", tmp_path / "plain.h")
+    assert {"INT8_MAX", "EDOM", "errno", "SEEK_SET"} <= set(macros)
+    members = {name: plus(1) for name, has_parameters in macros.items() if has_parameters}
+    members["_ones"] = {"a.b": jnp.ones(2, jnp.uint8)}
+    given = ", ".join(f"{name}=pair" for name in macros)
+    exec(f"def run(self, {given}): return INT8_MAX", {"pair": Program.like(PAIR)}, members)
+    Program.get_compiled_artifact(type("Macros", (Program,), members)).save_library(tmp_path)
+    check_syntax(tmp_path / "macros.h", "-xc", "-std=gnu17")
+    check_syntax(tmp_path / "macros.hpp", "-xc++", "-std=gnu++20")
+
+
+def headers_of_the_c_library():
+    listed = subprocess.run(["dpkg", "-L", "libc6-dev"], capture_output=True, text=True).stdout
+    return re.findall(r"^/usr/include/([a-z_0-9]+)\.h$", listed, re.MULTILINE)
+
+
+@pytest.mark.skipif(shutil.which("dpkg") is None, reason="not Debian")
+def test_headers_of_the_c_library(tmp_path):
+    for name in (*headers_of_the_c_library(), "float", "iso646", "stdbool", "cpuid", "immintrin"):
+        with pytest.raises(ValueError, match=f"a library cannot be called {name}"):
+            aot.compile(lambda x: x, np.float32(1), name=name).save_library(tmp_path)
+
+
 def test_keys_that_comments_cannot_hold(tmp_path):
     values = {"*/ int evil; /*": np.float32(1), "a\nb\\": np.float32(2), "*/*/": np.float32(3)}
     members = {"_values": values, "run": lambda self: self._values["a\nb\\"]}
@@ -87,6 +122,7 @@ def test_what_stands_in_the_way_of_one_file_stops_all(tmp_path):
 
 @pytest.mark.parametrize("name", ["class", "int", "co_yield", "main", "std", "errno", "uint8_t",
                                   "exp", "time", "printf", "FILE", "math", "string", "complex",
+                                  "pthread", "spawn", "elf", "float", "EDOM", "INT8_MAX",
                                   "tercel_program"])
 def test_names_that_a_library_cannot_have(tmp_path, name):
     artifact = aot.compile(lambda x: x, np.float32(1), name=name)
