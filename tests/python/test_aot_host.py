@@ -81,6 +81,17 @@ def test_the_hosts_threads_run_the_tasks():
     abi.library().tercel_program_destroy(program)
 
 
+def test_no_place_for_the_program(tmp_path):
+    aot.compile(lambda x: x, np.float32(1), name="net").save_library(tmp_path)
+    library = ctypes.CDLL(str(tmp_path / "net.so"))
+    library.net_error_message.restype = ctypes.c_char_p
+    program = ctypes.c_void_p()
+    for _ in range(2):
+        assert library.net_load(None, None) == 3
+        assert library.net_error_message() == b"no place for the program"
+        assert library.net_load(None, ctypes.byref(program)) == 0 and program
+
+
 def threads_of_this_process():
     return {path.name for path in pathlib.Path("/proc/self/task").iterdir()}
 

@@ -33,6 +33,10 @@ Programs& programs() {
 
 int tercel_embedded_load(const tercel_embedded* library, const tercel_load_options* options,
                          tercel_program** program) {
+  if (!program) {
+    return tercel::engine::guarded(
+        [] { return tercel::invalidArgument("no place for the program"); });
+  }
   std::lock_guard lock(programs().mutex);
   for (void (*const* part)(void) = library->parts; *part; ++part) (*part)();
   const auto at = programs().loaded.find(library);
