@@ -12,6 +12,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
+from jax.experimental import sparse
 
 from linalg_bits import FUNCTIONS
 
@@ -179,6 +180,44 @@ def test_what_is_not_finite_is_nan(x64, dtype):
     assert np.isfinite(lower[0]).all() and np.isnan(np.diagonal(lower[1:], 0, 1, 2)).all()
     values, _ = run(lambda a: tuple(jnp.linalg.eig(a)), bad)
     assert np.isfinite(values[[0, 2]]).all() and np.isnan(values[1]).all()
+
+
+def sparse_product(m, x):
+    return sparse.BCSR.fromdense(m, nse=8) @ x
+
+
+@pytest.mark.parametrize("dtype", DTYPES + ["int32", "int64"])
+@pytest.mark.parametrize("indices", ["int32", "int64"])
+def test_sparse_products(rng, x64, dtype, indices):
+    m = np.where(rng.random((5, 7)) < 0.2, matrix(rng, (5, 7), "float64") * 9, 0).astype(dtype)
+    m[2] = 0
+
+    def product(m, x):
+        return sparse.BCSR.fromdense(m, nse=20, index_dtype=indices) @ x
+
+    for shape in ((7,), (7, 1), (7, 4), (7, 0)):
+        x = (9 * matrix(rng, shape, "float64")).astype(dtype)
+        got = run(product, m, x)
+        assert got.dtype == dtype
+        np.testing.assert_allclose(got, m @ x, rtol=1e-5, atol=1e-4)
+        np.testing.assert_array_equal(got, jax.jit(product)(m, x))
+
+
+def test_gradients_of_sparse_products(rng, x64):
+    m, x = np.diag(rng.normal(size=5)), rng.normal(size=(5, 3))
+    gradient = jax.grad(lambda x: jnp.sum(sparse_product(m, x) ** 2))
+    near(run(gradient, x), 2 * m.T @ m @ x, "float64", 10)
+
+
+def test_a_library_of_sparse_products(tmp_path):
+    m, x, y = np.float32([[0, 1, 0], [2, 0, 3]]), np.float32([1, 2, 3]), np.empty(2, "f")
+    aot.compile(sparse_product, m, x, name="graph").save_library(tmp_path)
+    library, instance = ctypes.CDLL(str(tmp_path / "graph.so")), ctypes.c_void_p()
+    assert library.graph_create(None, ctypes.byref(instance)) == 0
+    addresses = (ctypes.c_void_p(array.ctypes.data) for array in (m, x, y))
+    assert library.graph_graph(instance, *addresses) == 0
+    library.graph_destroy(instance)
+    assert y.tolist() == [2, 11]
 
 
 def rows_of(table):

@@ -1,5 +1,6 @@
 // The functions of LAPACK that JAX's programs call on CPUs, without LAPACK: for programs that run
-// where there is none. Operands, results and what they are named are those of jaxlib's handlers.
+// where there is none; and those that jaxlib itself has. Operands, results and what they are named
+// are those of jaxlib's handlers.
 #pragma once
 #include <span>
 #include <string_view>
@@ -10,8 +11,8 @@
 
 namespace tercel::linalg {
 
-// Matrices lie in column-major order; leading dimensions of operands and results are a batch. A
-// result is an operand's memory or shares none with them.
+// LAPACK's matrices lie in column-major order; leading dimensions of operands and results are a
+// batch. A result is an operand's memory or shares none with them.
 struct Call {
   std::string_view attributes;  // as {uplo = 76 : u8}
   const program::CallSignature* signature = nullptr;
