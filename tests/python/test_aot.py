@@ -437,6 +437,9 @@ def test_other_bases():
             return self._helped(x)
 
         def _helped(self, x):
+            return self.tripled(x)
+
+        def tripled(self, x):  # of what? no procedure
             return self.unit * x
 
     class Base(Program):

@@ -61,7 +61,7 @@ class Declaration:
         # What classes before have declared is declared again, in the places of what is overridden.
         self.body = {}
         for base in reversed(bases):
-            self.body |= _body(base)
+            self.body |= vars(cls) if base is cls else _body(base)
         for name, value in self.body.items():
             self._declare(name, value)
         for name, value in (self.attributes | self.procedures).items():
@@ -125,9 +125,18 @@ class Declaration:
         return len(self.globals) - 1
 
 
-def _body(cls):
-    """Of a class of programs, all that it declares."""
-    return vars(cls)["_tercel"].body if "_tercel" in vars(cls) else dict(vars(cls))
+def _body(base):
+    """Of a class of programs, all that it declares; of another, not the methods that cannot be
+    procedures, as nothing says what their arguments are like."""
+    if "_tercel" in vars(base):
+        return vars(base)["_tercel"].body
+    return {name: value for name, value in vars(base).items()
+            if not inspect.isfunction(value) or _says_all(value)}
+
+
+def _says_all(function):
+    parameters = list(inspect.signature(function).parameters.values())[1:]
+    return all(each.default is not inspect.Parameter.empty for each in parameters)
 
 
 def _is_wrapped_method(value):
