@@ -16,7 +16,7 @@ using ir::OpId;
 using ir::OpKind;
 using ir::Value;
 
-constexpr int64_t kMaxOps = 960;  // on single elements; one on an array counts as kArrayOps
+constexpr int64_t kMaxOps = 2400;  // on single elements; one on an array counts as kArrayOps
 constexpr int64_t kArrayOps = 4;
 constexpr int64_t kMaxElements = 2048;      // of an array made in a loop
 constexpr int64_t kMaxScratch = 128 << 10;  // elements in all
