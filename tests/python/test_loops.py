@@ -589,3 +589,45 @@ def test_no_elements_carried(agree, shape):
         return jnp.ones(shape, jnp.int32), state[1] + 1
 
     agree(lambda x: lax.while_loop(lambda s: s[1] < 9, turn, (x, 0)), np.zeros(shape, np.int32))
+
+
+def turned(q, w):
+    a, b = q, jnp.concatenate([jnp.zeros(1), w])
+    return jnp.stack([a[0] * b[0] - a[1] * b[1] - a[2] * b[2] - a[3] * b[3],
+                      a[0] * b[1] + a[1] * b[0] + a[2] * b[3] - a[3] * b[2],
+                      a[0] * b[2] - a[1] * b[3] + a[2] * b[0] + a[3] * b[1],
+                      a[0] * b[3] + a[1] * b[2] - a[2] * b[1] + a[3] * b[0]])
+
+
+def fallen(state):
+    place, speed, q, w = state
+    w = w + 0.1 * (jnp.array([0.1, 0, 0.05]) - jnp.cross(w, jnp.array([1.0, 2, 3]) * w))
+    q = q + 0.05 * turned(q, w)
+    speed = speed + 0.1 * jnp.array([0, 0, -9.8])
+    place = place + 0.1 * speed
+    speed = jnp.where(place[2] < 0, speed * jnp.array([1, 1, -0.8]), speed)
+    return jnp.where(place[2] < 0, place.at[2].set(0), place), speed, q / jnp.linalg.norm(q), w
+
+
+@pytest.mark.parametrize("batch", [None, 5, 64])
+def test_states_of_few_components(agree, rng, batch):
+    def run(*state):
+        last, places = lax.scan(lambda s, _: (fallen(s), s[0]), state, None, length=12)
+        return *last, places
+
+    states = [floats(rng, *([batch] if batch else []), n) + 1 for n in (3, 3, 4, 3)]
+    run = jax.vmap(run) if batch else run
+    agree(run, *states)
+    agree(jax.grad(lambda *s: sum((x ** 2).sum() for x in run(*s)), (0, 1, 2, 3)), *states)
+
+
+@pytest.mark.parametrize("n", [2, 3, 5, 16, 17])
+def test_numbers_of_a_vector(agree, rng, n):
+    def turn(i, x):
+        y = jnp.array([jnp.sin(x[k - 1]) + x[k] * 0.5 for k in range(n)])
+        z = x.at[0].set(y[1]).at[n - 1].add(x.sum())
+        return jnp.where(x[0] > y[0], y[::-1] * 0.5, jnp.concatenate([z[1:], z[:1]]) * 0.3)
+
+    agree(lambda x: lax.fori_loop(0, 9, turn, x), floats(rng, n))
+    agree(lambda x: lax.while_loop(lambda s: (s[0][0] < 30) & (s[1] < 9),
+                                   lambda s: (turn(0, s[0]) + 3, s[1] + 1), (x, 0)), floats(rng, n))

@@ -63,5 +63,9 @@ def test_windows_of_several_dimensions(agree, rng, shape, dtype):
     x = rng.integers(-9, 9, (40, *shape)).astype(dtype)
     y = rng.integers(-9, 9, (12, *shape)).astype(dtype)
     i = rng.integers(-12, 14, 40).astype(np.int32)
-    agree(lambda y, x, i: (y.at[i].add(x), y.at[i, 0].multiply(x[:, 0]), y.at[i, ..., 1:].set(y[0, ..., 1:]),
-                           jax.ops.segment_sum(x, i, 12)), y, x, i)
+
+    def program(y, x, i):
+        return (y.at[i].add(x), y.at[i, 0].multiply(x[:, 0]), y.at[i, ..., 1:].set(y[0, ..., 1:]),
+                jax.ops.segment_sum(x, i, 12))
+
+    agree(program, y, x, i)

@@ -32,6 +32,17 @@ bool padsOnly(const Op& op, size_t dimension) {
   return true;
 }
 
+// Where an update of whole lines of one dimension begins, if it is known.
+std::optional<int64_t> startOfLines(const Module& m, const Op& update, size_t dimension) {
+  const Dims &dims = m.shape(update.operand(0)).dims, &part = m.shape(update.operand(1)).dims;
+  for (size_t d = 0; d < dims.size(); ++d)
+    if (d != dimension && dims[d] != part[d]) return {};
+  const Op* start = m.def(update.operand(2 + dimension));
+  if (!start || start->kind != OpKind::constant_) return {};
+  const auto at = static_cast<int64_t>(start->literal().number(0));
+  return std::clamp<int64_t>(at, 0, dims[dimension] - part[dimension]);
+}
+
 class Search {
  public:
   Search(const Module& m, const Op& loop)
@@ -93,7 +104,8 @@ class Search {
     if (split_.components.size() > kMostMade) return false;
     const Op& op = *m_.def(v);
     if (auto origin = originOf(m_, op, d, line)) {
-      split_.joins |= op.kind == OpKind::concatenate_ || op.kind == OpKind::pad_;
+      split_.joins |= op.kind == OpKind::concatenate_ || op.kind == OpKind::pad_ ||
+                      op.kind == OpKind::dynamic_update_slice_;
       if (origin->line < 0) return whole(origin->operand);
       return need(origin->operand, d, origin->line);
     }
@@ -193,6 +205,13 @@ std::optional<Origin> originOf(const Module& m, const Op& op, int64_t dimension,
   if (op.kind == OpKind::reverse_ &&
       std::ranges::count(op.ints(AttrKey::dimensions), dimension) > 0)
     return Origin{op.operand(0), size - 1 - line};
+  if (op.kind == OpKind::dynamic_update_slice_) {
+    const auto start = startOfLines(m, op, d);
+    if (!start) return {};
+    const int64_t inside = line - *start;
+    const bool is_new = inside >= 0 && inside < m.shape(op.operand(1)).dims[d];
+    return is_new ? Origin{op.operand(1), inside} : Origin{op.operand(0), line};
+  }
   if (op.kind == OpKind::pad_ && padsOnly(op, d)) {
     const int64_t inside = line - op.ints(AttrKey::edge_padding_low)[d];
     const bool is_inside = inside >= 0 && inside < m.shape(op.operand(0)).dims[d];

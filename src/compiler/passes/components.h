@@ -1,5 +1,5 @@
-// What a loop carries by components: states of few of them, which jnp.stack puts together and
-// x[..., i] takes apart again on every turn.
+// What a loop carries by components: states of few of them, which jnp.stack and x.at[..., i].set put
+// together and x[..., i] takes apart again on every turn.
 #pragma once
 #include <map>
 #include <optional>
