@@ -5,6 +5,7 @@
 #include "program/aligned_bytes.h"
 #include "program/file_header.h"
 #include "program/format.h"
+#include "runtime/engine/subnormals.h"
 #include "runtime/linalg/functions.h"
 
 namespace tercel::aot {
@@ -220,6 +221,7 @@ Status ArtifactBuilder::setOptimizationLevel(int level) {
 }
 
 Status ArtifactBuilder::compile(std::string_view targets) {
+  const engine::SubnormalScope scope(engine::Subnormals::keep);  // whatever the host computes with
   dropCode();
   TERCEL_ASSIGN(const std::vector<std::string> list, targetList(targets));
   for (program::Procedure& procedure : artifact_.procedures) {

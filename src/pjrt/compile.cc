@@ -8,6 +8,7 @@
 #include "compiler/ir/verifier.h"
 #include "core/log.h"
 #include "pjrt/eval_runner.h"
+#include "runtime/engine/subnormals.h"
 #include "runtime/ffi/calls.h"
 #include "runtime/linalg/functions.h"
 
@@ -26,7 +27,9 @@ std::string textOf(const OptionValue& value) {
 
 }  // namespace
 
+// jaxlib compiles on threads of its own, whose arithmetic takes subnormal numbers as zeros.
 Result<Compiled> compile(std::string_view code, const Options& options) {
+  const engine::SubnormalScope scope(engine::Subnormals::keep);
   auto bytes = std::as_bytes(std::span(code.data(), code.size()));
   if (!options.eval) {
     compiler::CompileOptions compile_options;

@@ -292,3 +292,18 @@ def test_bits_of_complex_numbers_regrouped(tercel, rng, x64, dims):
     parts = regrouped(x, wide, narrow)
     assert parts.tobytes() == x.tobytes() and parts.shape == (*dims, 2)
     assert regrouped(parts, narrow, wide).tobytes() == x.tobytes()
+
+
+@pytest.mark.parametrize("dtype", FLOATS)
+def test_subnormal_constants(tercel, x64, dtype):
+    c = np.asarray(jnp.finfo(dtype).tiny, np.float64) / 2
+    y = np.array([1, 2, -1, 4], np.float32).astype(dtype)
+
+    def run(y):
+        full, twice = jnp.full_like(y, c), jnp.asarray(c, dtype) * 2
+        return y * full, full / y, y * 0 < full, twice, jnp.array([c, c * 2, c * 1.5, -c], dtype) * y
+
+    wanted = [y.astype(np.float64) * c, c / y.astype(np.float64), True,  c * 2,
+              np.array([c, c * 2, c * 1.5, -c]) * y.astype(np.float64)]
+    for got, want in zip(on(tercel, run, y), wanted):
+        np.testing.assert_array_equal(got, np.broadcast_to(np.asarray(want).astype(got.dtype), got.shape))
