@@ -32,6 +32,14 @@ def scan_scalar_100k():
         normal(100_000),)
 
 
+def runge_kutta(slope, s, h):
+    k1 = slope(s)
+    k2 = slope(s + h / 2 * k1)
+    k3 = slope(s + h / 2 * k2)
+    k4 = slope(s + h * k3)
+    return s + h / 6 * (k1 + 2 * k2 + 2 * k3 + k4)
+
+
 @workload("loops", goal=1)
 def rk4_lorenz_2000():
     def lorenz(s):
@@ -39,17 +47,43 @@ def rk4_lorenz_2000():
                           s[0] * s[1] - 8 / 3 * s[2]])
 
     def step(s, _):
-        h = 0.005
-        k1 = lorenz(s)
-        k2 = lorenz(s + h / 2 * k1)
-        k3 = lorenz(s + h / 2 * k2)
-        k4 = lorenz(s + h * k3)
-        s = s + h / 6 * (k1 + 2 * k2 + 2 * k3 + k4)
+        s = runge_kutta(lorenz, s, 0.005)
         return s, s
 
     # Chaotic: only so many steps are alike on two machines, so that few of them are compared.
     return lambda s: jax.lax.scan(step, s, None, length=2000)[1][:200], (
         np.array([1, 1, 1], np.float32),)
+
+
+@workload("loops", goal=1)
+def rk4_cart_pole_2000():
+    def cart_pole(s):
+        sine, cosine, turn = jnp.sin(s[2]), jnp.cos(s[2]), s[3]
+        mass = 1 + 0.1 * sine * sine
+        push = 0.1 * sine * (0.5 * turn * turn + 9.8 * cosine)
+        fall = -0.05 * turn * turn * cosine * sine - 10.78 * sine
+        return jnp.stack([s[1], push / mass, turn, fall / (0.5 * mass)])
+
+    def run(s):
+        return jax.lax.fori_loop(0, 2000, lambda _, s: runge_kutta(cart_pole, s, 0.01), s)
+
+    return run, (np.array([0, 0, 0.3, 0], np.float32),)
+
+
+@workload("loops", goal=1)
+def rigid_bodies_64():
+    inertia = jnp.array([1.0, 2.0, 3.0])
+
+    def step(_, state):
+        place, speed, turn = state
+        turn = turn + 0.01 * (0.1 - jnp.cross(turn, inertia * turn)) / inertia
+        speed = speed + 0.01 * jnp.array([0, 0, -9.8])
+        place = place + 0.01 * speed
+        speed = jnp.where(place[2] < 0, speed * jnp.array([1, 1, -0.8]), speed)
+        return jnp.where(place[2] < 0, place.at[2].set(0), place), speed, turn
+
+    return jax.vmap(lambda *state: jax.lax.fori_loop(0, 1000, step, state)), tuple(
+        normal(64, 3, seed=i) for i in range(3))
 
 
 @workload("loops", goal=1)
