@@ -43,6 +43,10 @@ Selector::Selector(llvm::MachineFunction& function, const kernel::Kernel& kernel
 }
 
 bool Selector::run() {
+  // Variables, which LLVM's selection has in registers, are what such loops wait for.
+  const bool waits =
+      llvm::any_of(kernel_.insts, [](const Inst& inst) { return inst.op == Opcode::while_; });
+  if (waits && llvm::is_contained(findVariables(kernel_), true)) return false;
   entry_ = newBlock();
   block_ = newBlock();
   entry_->addSuccessor(block_);
@@ -187,7 +191,6 @@ void Selector::emitFor(const Inst& inst) {
 }
 
 void Selector::emitWhile(const Inst& inst) {
-  if (llvm::is_contained(findVariables(kernel_), true)) return refuse();
   const kernel::Block& condition = kernel_.blocks[inst.blocks[0]];
   const kernel::Block& loop = kernel_.blocks[inst.blocks[1]];
   llvm::SmallVector<Reg, 8> initial;

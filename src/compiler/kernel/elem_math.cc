@@ -49,10 +49,9 @@ double wholePowerOfTwo(const B& b, V y) {
   uint64_t bits;
   if (!b.b.isConstant(y, &bits)) return 0;
   const double number = std::bit_cast<Float>(static_cast<Bits>(bits));
-  return number >= 1 && number < 0x1p60 && std::has_single_bit(static_cast<uint64_t>(number)) &&
-                 number == std::trunc(number)
-             ? number
-             : 0;
+  int exponent;
+  const bool is_power = std::frexp(number, &exponent) == 0.5;
+  return is_power && number >= 1 && number < 0x1p60 ? number : 0;
 }
 
 template <class B>

@@ -124,17 +124,15 @@ Value lineRule(Rewriter& rw, const Op& op) {
   Values operands = {joined(op.operand(0)), op.operand(1), joined(op.operand(2))};
   Ints windows = op.ints(AttrKey::update_window_dims);
   windows.resize(windows.size() - whole + 1);
-  const Dims to = result.dims;
   const Type types[] = {rw.module().type(operands[0])};
-  const Op old = op;
   const OpId id = rw.module().addOp(OpKind::scatter_, std::move(operands), types);
   Op& lines = rw.module().op(id);
-  lines.attrs = old.attrs;
+  lines.attrs = op.attrs;
   lines.set(AttrKey::update_window_dims, windows);
-  lines.regions = old.regions;
+  lines.regions = op.regions;
   const Value sum = lines.result();
   rw.place(id);
-  return rw.reshape(rw.now(sum), to);
+  return rw.reshape(rw.now(sum), result.dims);
 }
 
 }  // namespace

@@ -80,17 +80,20 @@ std::optional<int> turnsOf(Rewriter& rw, const Op& loop) {
   return {};
 }
 
-// A body that fuses into passes over large arrays.
-bool worksOnLarge(const Rewriter& rw, const std::vector<OpId>& ops) {
-  bool large = false;
-  for (OpId id : ops) {
+bool isElementwiseWork(const Rewriter& rw, const std::vector<OpId>& ops) {
+  return std::ranges::all_of(ops, [&](OpId id) {
     const Op& op = rw.op(id);
-    bool elementwise = isElementwise(op.kind) && op.regions.empty();
-    bool cheap = opClass(op.kind) == OpClass::source || opClass(op.kind) == OpClass::shape;
-    if (!elementwise && !cheap) return false;
-    large |= elementwise && rw.shape(op.result()).elements() > kLargeElements;
-  }
-  return large;
+    return op.regions.empty() && (isElementwise(op.kind) || opClass(op.kind) == OpClass::source ||
+                                  opClass(op.kind) == OpClass::shape);
+  });
+}
+
+// Elementwise work that fuses into passes over large arrays.
+bool worksOnLarge(const Rewriter& rw, const std::vector<OpId>& ops) {
+  return std::ranges::any_of(ops, [&](OpId id) {
+    const Op& op = rw.op(id);
+    return isElementwise(op.kind) && rw.shape(op.result()).elements() > kLargeElements;
+  });
 }
 
 // Scatters of one number into few, or of one for each of a batch, with what finds them.
@@ -120,19 +123,11 @@ bool carriesTables(const Rewriter& rw, const Op& loop) {
   return false;
 }
 
-bool isElementwiseWork(const Rewriter& rw, const std::vector<OpId>& ops) {
-  return std::ranges::all_of(ops, [&](OpId id) {
-    const Op& op = rw.op(id);
-    return op.regions.empty() && (isElementwise(op.kind) || opClass(op.kind) == OpClass::source ||
-                                  opClass(op.kind) == OpClass::shape);
-  });
-}
-
 bool worthUnrolling(const Rewriter& rw, const Op& loop, int turns) {
   const std::vector<OpId>& ops = rw.module().region(loop.regions[1]).ops;
   if (static_cast<int64_t>(ops.size()) * turns > kMaxUnrolledOps) return false;
-  return worksOnLarge(rw, ops) || (turns <= kFewElements && exchangesFew(rw, ops)) ||
-         (carriesTables(rw, loop) && isElementwiseWork(rw, ops));
+  if (turns <= kFewElements && exchangesFew(rw, ops)) return true;
+  return isElementwiseWork(rw, ops) && (worksOnLarge(rw, ops) || carriesTables(rw, loop));
 }
 
 }  // namespace
