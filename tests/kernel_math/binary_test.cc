@@ -36,7 +36,8 @@ class BinaryTest : public testing::Test {
   void check(F f, G want, T x, T y, double limit) {
     ScalarBuilder<T> plain;
     HookedScalarBuilder<T> hooked;
-    for (T got : {f(plain, x, y), f(hooked, x, y)}) {
+    LoneScalarBuilder<T> lone;
+    for (T got : {f(plain, x, y), f(hooked, x, y), f(lone, x, y)}) {
       double error = oracle::ulpError(got, want(W{x}, W{y}));
       if (error > limit && ++failures_ < 20) {
         ADD_FAILURE() << x << ", " << y << ": " << got << ", want " << want(W{x}, W{y}) << ", "

@@ -55,8 +55,10 @@ void checkAngles(const Angle (&angles)[n], W) {
 TEST(Facts, HardAngles) {
   checkAngles<ScalarBuilder<float>>(kAngles32, 0.0);
   checkAngles<HookedScalarBuilder<float>>(kAngles32, 0.0);
+  checkAngles<LoneScalarBuilder<float>>(kAngles32, 0.0);
   checkAngles<ScalarBuilder<double>>(kAngles64, 0.0L);
   checkAngles<HookedScalarBuilder<double>>(kAngles64, 0.0L);
+  checkAngles<LoneScalarBuilder<double>>(kAngles64, 0.0L);
 }
 
 template <class T>
@@ -91,6 +93,7 @@ TYPED_TEST(FactsTest, Bounds) {
   using T = TypeParam;
   ScalarBuilder<T> plain;
   HookedScalarBuilder<T> hooked;
+  LoneScalarBuilder<T> lone;
   for (int i = -200000; i <= 200000; ++i) {
     T x = T(i) * T(1.00001e-4);
     auto bounded = [&](auto& b) {
@@ -98,7 +101,7 @@ TYPED_TEST(FactsTest, Bounds) {
              std::fabs(tanh(b, x)) <= 1 && std::fabs(erf(b, x)) <= 1 && logistic(b, x) <= 1 &&
              cosh(b, x) >= 1;
     };
-    ASSERT_TRUE(bounded(plain) && bounded(hooked)) << x;
+    ASSERT_TRUE(bounded(plain) && bounded(hooked) && bounded(lone)) << x;
   }
 }
 

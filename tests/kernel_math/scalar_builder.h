@@ -88,6 +88,12 @@ struct HookedScalarBuilder : ScalarBuilder<T> {
   }
 };
 
+// As a kernel's builder is where it works on one number at a time.
+template <class T>
+struct LoneScalarBuilder : HookedScalarBuilder<T> {
+  static bool isScalar() { return true; }
+};
+
 static_assert(MathBuilder<ScalarBuilder<float>> && MathBuilder<HookedScalarBuilder<double>>);
 
 }  // namespace tercel::math

@@ -24,6 +24,7 @@ template <class T, class W>
 struct Forms {
   T (*plain)(T);
   T (*hooked)(T);
+  T (*lone)(T);
   W (*want)(W);
   double limit;  // ULP
 };
@@ -42,13 +43,12 @@ T apply(F f, T x) {
   return f(b, x);
 }
 
-#define FORMS(T, W, name, libm, limit)                                                    \
-  {                                                                                       \
-    [](T x) { return apply<ScalarBuilder>([](auto& b, T v) { return name(b, v); }, x); }, \
-        [](T x) {                                                                         \
-          return apply<HookedScalarBuilder>([](auto& b, T v) { return name(b, v); }, x);  \
-        },                                                                                \
-        [](W x) { return oracle::libm(x); }, limit                                        \
+#define FORM(T, Builder, name) \
+  [](T x) { return apply<Builder>([](auto& b, T v) { return name(b, v); }, x); }
+#define FORMS(T, W, name, libm, limit)                                              \
+  {                                                                                 \
+    FORM(T, ScalarBuilder, name), FORM(T, HookedScalarBuilder, name),               \
+        FORM(T, LoneScalarBuilder, name), [](W x) { return oracle::libm(x); }, limit \
   }
 const Unary kUnary[] = {
 #define UNARY(name, libm, limit32, limit64)          \
@@ -57,6 +57,7 @@ const Unary kUnary[] = {
 #include "tests/kernel_math/functions.def"
 };
 #undef FORMS
+#undef FORM
 
 template <class T, class W>
 struct Judge {
@@ -66,15 +67,15 @@ struct Judge {
 
   void operator()(T x) {
     const W want = forms.want(x);
-    for (T got : {forms.plain(x), forms.hooked(x)}) {
+    for (T got : {forms.plain(x), forms.hooked(x), forms.lone(x)}) {
       double error = oracle::ulpError(got, want);
       if (error > worst) worst = error, at = x;
     }
   }
   std::string report() const {
     return std::to_string(worst) + " ULP at " + std::to_string(at) + ": " +
-           std::to_string(forms.plain(at)) + " or " + std::to_string(forms.hooked(at)) + ", want " +
-           std::to_string(forms.want(at));
+           std::to_string(forms.plain(at)) + " or " + std::to_string(forms.hooked(at)) + " or " +
+           std::to_string(forms.lone(at)) + ", want " + std::to_string(forms.want(at));
   }
 };
 

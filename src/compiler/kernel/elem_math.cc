@@ -58,7 +58,7 @@ template <class B>
 V emitRemainder(B& b, V x, V y) {
   const double power = wholePowerOfTwo(b, y);
   if (power > 0) return math::remainderByPower(b, x, power);
-  return b.lanes == 1 ? math::remainderInSteps(b, x, y) : math::remainder(b, x, y);
+  return math::remainder(b, x, y);
 }
 
 template <class B>

@@ -30,6 +30,7 @@ struct MathBuilder {
   V neg(V x) { return b.unary(Opcode::fneg, x); }
   bool hasScalb() const { return b.machine.has_scalb; }
   bool hasQuickSubnormals() const { return !b.machine.slow_subnormals; }
+  bool isScalar() const { return lanes == 1; }
   V scalb(V x, V k) { return b.binary(Opcode::scalb, x, k); }
   V abs(V x) { return b.unary(Opcode::fabs, x); }
   V sqrt(V x) { return b.unary(Opcode::fsqrt, x); }

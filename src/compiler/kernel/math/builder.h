@@ -77,11 +77,18 @@ concept MathBuilder = (B::kBits == 32 || B::kBits == 64) &&
 //                              f(v), which is v[0] in the lanes where m is false; may skip f where
 //                              m is false in all lanes. f is a function of v alone, the one of
 //                              this name: code for it may be shared.
+//   bool isScalar()            whether V has one lane, whose branches a machine foresees
 //   V repeatWhile(int bound, V v, Cond c, Body f)
 //                              while c(v) holds in some lane (at most `bound` times), v = f(v) in
 //                              the lanes where it holds
 //
 // Without them the fallbacks give the same values with plain operations.
+
+template <MathBuilder B>
+bool isScalar(const B& b) {
+  if constexpr (requires { b.isScalar(); }) return b.isScalar();
+  return false;
+}
 
 template <MathBuilder B, class Cond, class Body>
 typename B::V repeatWhile(B& b, int bound, typename B::V v, Cond&& cond, Body&& body) {

@@ -50,15 +50,29 @@ typename B::V remainderByPower(B& b, typename B::V v, double y) {
   return orSignOf(fma(-trunc(x * (1 / y)), y, x), x).v;
 }
 
-// Of one number: a branch that is foreseen takes less than what it leaves out, mostly all.
-template <MathBuilder B>
-typename B::V remainderInSteps(B& b, typename B::V x, typename B::V y) {
-  return fmodAnywhere(Real<B>{&b, x}, Real<B>{&b, y}).v;
+// Of one number: branches that are foreseen take less than what they leave out, mostly all.
+template <class B>
+Real<B> fmodByBranch(Real<B> x, Real<B> y) {
+  constexpr double most = Format<B>::kIsF64 ? 0x1p50 : 0x1p21;
+  Real<B> size = abs(x), divisor = abs(y);
+  auto once = [](Real<B>, Real<B> v, Real<B> d) {
+    Real<B> rest = fma(-trunc(v / d), d, v);  // exact, below 0 where the quotient was rounded up
+    return select(rest < 0.0, rest + d, rest);
+  };
+  Real<B> rest = rarely("remainder_once", size >= divisor, once, size, size, divisor);
+  return rarely("remainder_special", !(size < divisor * most),
+                [](Real<B>, Real<B> v, Real<B> w) { return fmodAnywhere(v, w); },
+                orSignOf(rest, x), x, y);
+}
+
+template <class B>
+Real<B> remainder(Real<B> x, Real<B> y) {
+  return isScalar(*x.b) ? fmodByBranch(x, y) : fmod(x, y);
 }
 
 template <MathBuilder B>
 typename B::V remainder(B& b, typename B::V x, typename B::V y) {
-  return fmod(Real<B>{&b, x}, Real<B>{&b, y}).v;
+  return remainder(Real<B>{&b, x}, Real<B>{&b, y}).v;
 }
 
 }  // namespace tercel::math

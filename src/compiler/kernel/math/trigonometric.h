@@ -111,6 +111,25 @@ Mask<B> isLargeAngle(Real<B> x) {
   return abs(x) > kSmallAngle<B>;
 }
 
+// The same for |x| up to pi/2.
+template <class B>
+Real<B> reduceNearAngle(Real<B> x, bool quarter) {
+  using C = Coefficients<B::kBits>;
+  return quarter ? (C::half_pi[0] - abs(x)) + C::half_pi[1] : x;
+}
+
+// reduceSmallAngle, where few are larger than pi/2 and what is left out is waited for.
+template <class B>
+Real<B> reduceByBranch(Real<B> x, bool quarter) {
+  Mask<B> far = abs(x) > Coefficients<B::kBits>::half_pi[0];
+  Real<B> near = reduceNearAngle(x, quarter);
+  if (!quarter)
+    return rarely("reduce_angle", far, [](Real<B>, Real<B> v) { return reduceSmallAngle(v, false); },
+                  near, x);
+  return rarely("reduce_quarter", far, [](Real<B>, Real<B> v) { return reduceSmallAngle(v, true); },
+                near, x);
+}
+
 // r in [-pi/2, pi/2] with sin r = sin x, or cos x if `quarter`.
 template <class B>
 Real<B> reduceAngle(Real<B> x, bool quarter) {
@@ -118,8 +137,8 @@ Real<B> reduceAngle(Real<B> x, bool quarter) {
   auto reduce = [](Real<B> small, Real<B> v, Real<B> q) {
     return select(isLargeAngle(v), reduceLargeAngle(v, q), small);
   };
-  return rarely("reduce_large_angle", isLargeAngle(x), reduce, reduceSmallAngle(x, quarter),
-                quarter ? abs(x) : x, turn);
+  Real<B> small = isScalar(*x.b) ? reduceByBranch(x, quarter) : reduceSmallAngle(x, quarter);
+  return rarely("reduce_large_angle", isLargeAngle(x), reduce, small, quarter ? abs(x) : x, turn);
 }
 
 template <class B>
