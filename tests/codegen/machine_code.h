@@ -28,6 +28,16 @@ inline bool runsHere(const Target& target) {
   return host.vector_bytes >= target.vector_bytes && host.has_fma >= target.has_fma;
 }
 
+// Whether LLVM selects the kernel's instructions: it writes its own IR down where it does.
+inline bool usesLlvm(const kernel::Kernel& kernel, const Target& target) {
+  bool has_ir = false;
+  CodegenOptions options{.verify = true};
+  options.dump = [&](std::string_view stage, std::string_view) { has_ir |= stage == "llvm"; };
+  const kernel::Kernel* kernels[] = {&kernel};
+  EXPECT_TRUE(compileKernels(kernels, target, options).ok());
+  return has_ir;
+}
+
 struct MachineCode {
   engine::LoadedCode code;
   KernelFunction* entry = nullptr;

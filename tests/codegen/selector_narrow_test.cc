@@ -41,15 +41,6 @@ Kernel kernelOf(const Case& c) {
 
 uint64_t maskOf(Scalar s) { return (uint64_t{1} << kernel::bitWidth(s)) - 1; }
 
-bool usesLlvm(const Kernel& kernel) {
-  bool has_ir = false;
-  CodegenOptions options{.verify = true};
-  options.dump = [&](std::string_view stage, std::string_view) { has_ir |= stage == "llvm"; };
-  const Kernel* kernels[] = {&kernel};
-  EXPECT_TRUE(compileKernels(kernels, *Target::named("x86-64-v4"), options).ok());
-  return has_ir;
-}
-
 uint64_t at(const std::vector<uint8_t>& bytes, Scalar s, int i) {
   uint64_t bits = 0;
   const auto size = static_cast<size_t>(kernel::byteSize(s));
@@ -72,7 +63,7 @@ std::vector<uint8_t> numbers(Scalar s, uint64_t limit, std::mt19937_64& random) 
 void check(const Case& c, uint64_t second_below = ~uint64_t{0}) {
   const Kernel kernel = kernelOf(c);
   const std::string where = cat(c.name, ' ', kernel::scalarName(c.from), 'x', c.lanes);
-  EXPECT_FALSE(usesLlvm(kernel)) << where;
+  EXPECT_FALSE(usesLlvm(kernel, *Target::named("x86-64-v4"))) << where;
   if (!runsHere(*Target::named("x86-64-v4"))) return;
   std::mt19937_64 random(c.lanes);
   auto x = numbers(c.from, ~uint64_t{0}, random), y = numbers(c.from, second_below, random);

@@ -1,4 +1,4 @@
-// Who selects a kernel's instructions: LLVM writes its own IR down where it does.
+// Who selects a kernel's instructions, and what the selector makes of control and of single numbers.
 #include <bit>
 #include <cmath>
 #include <limits>
@@ -15,15 +15,6 @@ using kernel::Predicate;
 using kernel::Scalar;
 using kernel::V;
 using Values = Builder::Values;
-
-bool isSelectedByLlvm(const Kernel& kernel, const Target& target) {
-  bool has_ir = false;
-  CodegenOptions options{.verify = true};
-  options.dump = [&](std::string_view stage, std::string_view) { has_ir |= stage == "llvm"; };
-  const Kernel* kernels[] = {&kernel};
-  EXPECT_TRUE(compileKernels(kernels, target, options).ok());
-  return has_ir;
-}
 
 Kernel rowsOfVectors() {
   Kernel kernel{.name = "rows"};
@@ -58,13 +49,13 @@ Kernel whileLoop() {
 }
 
 TEST(Selector, SelectsVectorsWithoutLlvm) {
-  EXPECT_FALSE(isSelectedByLlvm(rowsOfVectors(), *Target::named("x86-64-v4")));
-  EXPECT_FALSE(isSelectedByLlvm(rowsOfVectors(), *Target::named("sapphirerapids")));
+  EXPECT_FALSE(usesLlvm(rowsOfVectors(), *Target::named("x86-64-v4")));
+  EXPECT_FALSE(usesLlvm(rowsOfVectors(), *Target::named("sapphirerapids")));
 }
 
 TEST(Selector, LeavesOtherMachinesToLlvm) {
-  EXPECT_TRUE(isSelectedByLlvm(rowsOfVectors(), *Target::named("x86-64-v3")));
-  EXPECT_TRUE(isSelectedByLlvm(rowsOfVectors(), *Target::named("aarch64")));
+  EXPECT_TRUE(usesLlvm(rowsOfVectors(), *Target::named("x86-64-v3")));
+  EXPECT_TRUE(usesLlvm(rowsOfVectors(), *Target::named("aarch64")));
 }
 
 Kernel quotient() {
@@ -77,11 +68,11 @@ Kernel quotient() {
 }
 
 TEST(Selector, LeavesWhatItLacksToLlvm) {
-  EXPECT_TRUE(isSelectedByLlvm(quotient(), *Target::named("x86-64-v4")));
+  EXPECT_TRUE(usesLlvm(quotient(), *Target::named("x86-64-v4")));
 }
 
 TEST(Selector, RepeatsWhile) {
-  EXPECT_FALSE(isSelectedByLlvm(whileLoop(), *Target::named("x86-64-v4")));
+  EXPECT_FALSE(usesLlvm(whileLoop(), *Target::named("x86-64-v4")));
   MachineCode code = compile(whileLoop());
   for (auto [end, last] : {std::pair{0, 1}, {1, 1}, {2, 2}, {1000, 1024}}) {
     int64_t out = 0;
@@ -150,7 +141,7 @@ void checkChoices(Scalar scalar) {
           b.select(holds, b.integer({Scalar::i32, 1}, 1), b.integer({Scalar::i32, 1}, 2));
       b.store(out, b.iadd(b.imul(i, b.index(5)), b.index(4)), b.cast(Opcode::sitofp, word, scalar));
     });
-    EXPECT_FALSE(isSelectedByLlvm(kernel, *Target::named("x86-64-v4")));
+    EXPECT_FALSE(usesLlvm(kernel, *Target::named("x86-64-v4")));
     MachineCode code = compile(kernel);
     std::vector<T> xs, ys;
     for (T a : numbers)
@@ -190,7 +181,7 @@ void checkBits(Scalar scalar, Scalar integer) {
     b.store(out, i, b.cast(Opcode::bitcast, joined, scalar));
     b.store(words, i, joined);
   });
-  EXPECT_FALSE(isSelectedByLlvm(kernel, *Target::named("x86-64-v4")));
+  EXPECT_FALSE(usesLlvm(kernel, *Target::named("x86-64-v4")));
   MachineCode code = compile(kernel);
   std::vector<T> xs = {1, -2.5, 0, -0.0, 1e30};
   std::vector<I> ns = {1, 7, 1000, I(-1), 1 << 20};

@@ -5,6 +5,7 @@
 // Instructions are named as LLVM's tables name them: stem, width (Z, Z256, Z128), operands (rr,
 // rm).
 #pragma once
+#include <llvm/ADT/SmallVector.h>
 #include <llvm/CodeGen/MachineFunction.h>
 #include <llvm/CodeGen/MachineInstrBuilder.h>
 #include <llvm/CodeGen/TargetInstrInfo.h>
@@ -104,13 +105,28 @@ class Selector {
   Reg pure(const Inst& inst);
   Reg binary(const Inst& inst);
   Reg scalarBinary(const Inst& inst);
-  Reg unsignedDivision(const Inst& inst);
-  Reg highProduct(const Inst& inst);
   Reg rotation(const Inst& inst);
   Reg shift(const Inst& inst);
   Reg vectorOp(const std::string& stem, const Inst& inst, bool commutes);
   Reg splat(const Inst& inst);
   Reg rarely(const Inst& inst);
+
+  Reg splatMask(Reg set, Type type);
+
+  // selector_divide.cc
+  Reg highProduct(const Inst& inst);
+  Reg highProduct(Type type, Reg a, Reg b, bool is_signed);
+  Reg divide(const Inst& inst);
+  Reg divideNumber(const Inst& inst, uint64_t divisor);
+  Reg divideVector(const Inst& inst, int32_t divisor, bool is_signed);
+  Reg unsignedQuotient(Type type, Reg x, int32_t divisor);
+  Reg signedQuotient(Type type, Reg x, int32_t divisor);
+
+  // selector_known.cc
+  using Lanes = llvm::SmallVector<uint64_t, 16>;
+  const Lanes* lanesOf(V v, Lanes& storage) const;
+  Lanes knownLanes(const Inst& inst) const;
+  Reg knownVector(const Inst& inst);
 
   // selector_float.cc
   Reg fma(const Inst& inst);
@@ -144,6 +160,9 @@ class Selector {
   Reg blockOf(Reg v, Type from, Type block, int which);
   Reg shuffle(const Inst& inst);
   Reg shuffleWithin(const Inst& inst, Reg a, Type from);
+  Reg shuffleBytes(const Inst& inst, Type from);
+  Reg shuffleWhole(const Inst& inst, Type from);
+  Reg partOfMask(const Inst& inst);
   Reg permute(const Inst& inst, Reg a, Reg b, Type type);
   Reg permuteByBlocks(const Inst& inst, Reg a, Reg b, Type type);
   Reg widened(Reg a, Reg b, Type half);
@@ -206,6 +225,7 @@ class Selector {
   };
   std::vector<Lane> lanes_;  // by V
   std::map<std::tuple<int, int, uint64_t>, Reg> constants_;  // of so many lanes of so many bits
+  std::map<uint32_t, Lanes> known_;                          // by V: what lanes have
   std::vector<const llvm::Value*> memory_;  // of each buffer
   std::vector<bool> invariant_;             // nothing writes it, or one that overlaps it
   std::vector<uint32_t> uses_;              // by V

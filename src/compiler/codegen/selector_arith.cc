@@ -1,7 +1,6 @@
 #include <llvm/CodeGen/MachineFrameInfo.h>
 #include <llvm/CodeGen/MachineRegisterInfo.h>
 #include <llvm/IR/Function.h>
-#include <llvm/Support/DivisionByConstantInfo.h>
 
 #include "compiler/codegen/selector.h"
 #include "compiler/codegen/selector_names.h"
@@ -54,14 +53,10 @@ Selector::Reg Selector::value(V v) {
 }
 
 Selector::Reg Selector::pure(const Inst& inst) {
+  if (Reg known = knownVector(inst); known.isValid()) return known;
   switch (inst.op) {
     case Opcode::splat: return splat(inst);
-    case Opcode::lane_ids: {
-      llvm::SmallVector<uint64_t, 64> lanes;
-      for (uint64_t i = 0; i < inst.type.lanes; ++i) lanes.push_back(i);
-      if (!inst.type.isVector()) return constant(inst.type, 0);
-      return registerBits(inst.type) > 512 ? (refuse(), Reg()) : lanesConstant(inst.type, lanes);
-    }
+    case Opcode::lane_ids: return inst.type.isVector() ? Reg() : constant(inst.type, 0);
     case Opcode::extract: return extract(inst);
     case Opcode::shuffle: return shuffle(inst);
     case Opcode::clz:
@@ -88,7 +83,8 @@ Selector::Reg Selector::pure(const Inst& inst) {
     case Opcode::rarely: return rarely(inst);
     case Opcode::shl: case Opcode::lshr: case Opcode::ashr: return shift(inst);
     case Opcode::umulh: return highProduct(inst);
-    case Opcode::udiv: case Opcode::urem: return unsignedDivision(inst);
+    case Opcode::udiv: case Opcode::urem: case Opcode::sdiv: case Opcode::srem:
+      return divide(inst);
     case Opcode::or_:
       if (Reg rotated = rotation(inst); rotated.isValid()) return rotated;
       return binary(inst);
@@ -172,50 +168,6 @@ Selector::Reg Selector::scalarBinary(const Inst& inst) {
 }
 
 // Indices by constants: a product with the inverse.
-Selector::Reg Selector::unsignedDivision(const Inst& inst) {
-  uint64_t divisor;
-  if (inst.type != Type{Scalar::i64, 1} || !constantBits(inst.operands[1], &divisor) || divisor < 2)
-    return refuse(), Reg();
-  const Type type = inst.type;
-  Reg x = operand(inst, 0), quotient = x;
-  if ((divisor & (divisor - 1)) == 0) {
-    if (inst.op == Opcode::udiv)
-      return make("SHR64ri", type, {x}, llvm::countr_zero(divisor));
-    return make("AND64rr", type, {x, constant(type, divisor - 1)});
-  }
-  auto magic = llvm::UnsignedDivisionByConstantInfo::get(llvm::APInt(64, divisor));
-  if (magic.PreShift) quotient = make("SHR64ri", type, {quotient}, magic.PreShift);
-  Reg factor = constant(type, magic.Magic.getZExtValue());
-  copy(factor, Reg(names_.physical("RDX")));
-  Reg high = newReg(type), low = newReg(type);
-  auto product = start("MULX64rr", high).addReg(low, llvm::RegState::Define).addReg(quotient);
-  finish(*product);
-  quotient = high;
-  if (magic.IsAdd) {
-    Reg half = make("SHR64ri", type, {make("SUB64rr", type, {x, high})}, 1);
-    quotient = make("ADD64rr", type, {half, high});
-  }
-  if (magic.PostShift) quotient = make("SHR64ri", type, {quotient}, magic.PostShift);
-  if (inst.op == Opcode::udiv) return quotient;
-  Reg whole = make("IMUL64rr", type, {quotient, constant(type, divisor)});
-  return make("SUB64rr", type, {x, whole});
-}
-
-Selector::Reg Selector::highProduct(const Inst& inst) {
-  const Type type = inst.type;
-  if (type.scalar != Scalar::i32 || !type.isVector() || registerBits(type) > 512)
-    return refuse(), Reg();
-  Reg a = operand(inst, 0), b = operand(inst, 1);
-  const std::string z = widthSuffix(type);
-  auto upper = [&](Reg v) { return make(cat("VPSRLQ", z, "ri"), type, {v}, 32); };
-  Reg even = upper(make(cat("VPMULUDQ", z, "rr"), type, {a, b}));
-  Reg odd = make(cat("VPMULUDQ", z, "rr"), type, {upper(a), upper(b)});
-  llvm::SmallVector<uint64_t, 16> lanes;  // where the upper halves are wanted
-  for (int i = 0; i < registerBits(type) / 32; ++i) lanes.push_back(i % 2 ? ~uint32_t{0} : 0);
-  Reg mask = lanesConstant({Scalar::i32, static_cast<uint16_t>(lanes.size())}, lanes);
-  return make(cat("VPORD", z, "rr"), type, {even, make(cat("VPANDD", z, "rr"), type, {odd, mask})});
-}
-
 Selector::Reg Selector::shift(const Inst& inst) {
   const Type type = inst.type;
   const int width = kernel::bitWidth(type.scalar);
@@ -259,8 +211,9 @@ Selector::Reg Selector::rotation(const Inst& inst) {
 Selector::Reg Selector::splat(const Inst& inst) {
   const Type type = inst.type;
   const int width = kernel::bitWidth(type.scalar);
-  if (registerBits(type) > 512 || type.scalar == Scalar::i1) return refuse(), Reg();
+  if (registerBits(type) > 512) return refuse(), Reg();
   Reg a = operand(inst, 0);
+  if (width == 1) return splatMask(a, type);
   const std::string z = widthSuffix(type);
   if (type.scalar == Scalar::f32) return make(cat("VBROADCASTSS", z, "rr"), type, {a});
   if (type.scalar == Scalar::f64)
@@ -271,6 +224,17 @@ Selector::Reg Selector::splat(const Inst& inst) {
     a = wide;
   }
   return make(cat("VPBROADCAST", integerLetter(type.scalar), "r", z, "rr"), type, {a});
+}
+
+Selector::Reg Selector::splatMask(Reg set, Type type) {
+  const bool wide = type.lanes == 64;
+  const Type bits{Scalar::i32, 1};
+  Reg number = newReg("GR32");
+  finish(*start("MOVZX32rr8", number).addReg(set));
+  Reg ones = make("NEG32r", bits, {number});
+  if (wide) return make("KMOVQkr", type, {make("MOVSX64rr32", {Scalar::i64, 1}, {ones})});
+  if (type.lanes < 16) ones = make("AND32ri", bits, {ones}, (1 << type.lanes) - 1);
+  return make(type.lanes == 32 ? "KMOVDkr" : "KMOVWkr", type, {ones});
 }
 
 // A call on a path of its own, by the convention of functions.cc.

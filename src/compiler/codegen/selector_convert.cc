@@ -64,7 +64,10 @@ Selector::Reg Selector::fromMask(Reg mask, Type type) {
 }
 
 Selector::Reg Selector::toMask(Reg v, Type from) {
-  Reg ones = constant(from, 1);
+  // Of lanes that the type does not have nothing is known.
+  const bool is_short = kernel::bitWidth(from.scalar) * from.lanes < 128;
+  const llvm::SmallVector<uint64_t, 16> lanes(from.lanes, 1);
+  Reg ones = is_short ? lanesConstant(from, lanes) : constant(from, 1);
   Reg mask = make(cat("VPTESTM", integerLetter(from.scalar), widthSuffix(from), "rr"),
                   from.with(Scalar::i1), {v, ones});
   return mask;
@@ -94,7 +97,6 @@ Selector::Reg Selector::convertInteger(const Inst& inst, Type from) {
   const Type type = inst.type;
   const int in = kernel::bitWidth(from.scalar), out = kernel::bitWidth(type.scalar);
   if (type.scalar == Scalar::i1) {
-    if (in * from.lanes < 128) return refuse(), Reg();
     return toMask(operand(inst, 0), from);
   }
   if (from.scalar == Scalar::i1) {
@@ -166,6 +168,8 @@ Selector::Reg Selector::convertScalar(const Inst& inst, Type from) {
       if (from.scalar != Scalar::f64 || type.scalar != Scalar::f32) break;
       return make("VCVTSD2SSZrr", type, {undefined(type), operand(inst, 0)});
     case Opcode::fpext:
+      if (from.scalar == Scalar::bf16 && type.scalar == Scalar::f32)
+        return make("VMOVDI2SSZrr", type, {make("SHL32ri", {Scalar::i32, 1}, {widenTo32(false)}, 16)});
       if (from.scalar != Scalar::f32 || type.scalar != Scalar::f64) break;
       return make("VCVTSS2SDZrr", type, {undefined(type), operand(inst, 0)});
     case Opcode::sitofp:

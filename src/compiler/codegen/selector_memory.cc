@@ -93,7 +93,6 @@ Selector::Reg Selector::load(const Inst& inst, Reg mask) {
     start("SETCCr", set).addImm(static_cast<int>(Condition::not_equal));
     return set;
   }
-  if (bits < 128 && mask.isValid()) return refuse(), Reg();
   return make(cat("VPTESTMB", widthSuffix(type), "rr"), inst.type, {result, result});
 }
 

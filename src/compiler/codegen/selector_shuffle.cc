@@ -1,4 +1,4 @@
-// Lanes that change places: of 32 and 64 bits each.
+// Lanes that change places.
 #include <llvm/CodeGen/MachineRegisterInfo.h>
 
 #include <functional>
@@ -64,16 +64,70 @@ Selector::Reg Selector::blockOf(Reg v, Type from, Type block, int which) {
 }
 
 Selector::Reg Selector::shuffle(const Inst& inst) {
-  const Type type = inst.type, from = typeOf(inst, 0);
-  const int width = kernel::bitWidth(type.scalar);
-  if (width < 32 || !from.isVector() || !type.isVector() || registerBits(type) > 512 ||
-      registerBits(from) > 512)
+  const Type type = inst.type;
+  Type from = typeOf(inst, 0);
+  if (!from.isVector() || !type.isVector() || registerBits(type) > 512 || registerBits(from) > 512)
     return refuse(), Reg();
+  const int width = kernel::bitWidth(type.scalar), in_block = kBlockBits / width;
+  if (width == 1) return partOfMask(inst);
+  Inst whole = inst;  // of vectors that fill their registers
+  for (int16_t& lane : whole.list)
+    if (lane >= from.lanes && from.lanes < in_block)
+      lane = static_cast<int16_t>(lane - from.lanes + in_block);
+  from.lanes = std::max<uint16_t>(from.lanes, static_cast<uint16_t>(in_block));
+  if (type.lanes < in_block) whole.list.resize(static_cast<size_t>(in_block), -1);
+  whole.type.lanes = static_cast<uint16_t>(whole.list.size());
+  return width < 32 ? shuffleBytes(whole, from) : shuffleWhole(whole, from);
+}
+
+// Lanes of bytes or words within one block. What is not taken is zero.
+Selector::Reg Selector::shuffleBytes(const Inst& inst, Type from) {
+  const Type type = inst.type, bytes{Scalar::i8, 16};
+  if (registerBits(type) > kBlockBits || registerBits(from) > kBlockBits) return refuse(), Reg();
+  const int size = kernel::bitWidth(type.scalar) / 8;
+  auto taken = [&](int operand) {
+    constexpr uint64_t kZero = 0x80;
+    llvm::SmallVector<uint64_t, 16> places;
+    bool any = false;
+    for (int lane : inst.list)
+      for (int byte = 0; byte < size; ++byte) {
+        const int own = lane - operand * from.lanes;
+        const bool is_here = lane >= 0 && own >= 0 && own < from.lanes;
+        any |= is_here;
+        places.push_back(is_here ? static_cast<uint64_t>(own * size + byte) : kZero);
+      }
+    uint64_t bits;
+    if (!any || (constantBits(inst.operands[static_cast<size_t>(operand)], &bits) && bits == 0))
+      return Reg();
+    Reg all = this->operand(inst, static_cast<size_t>(operand));
+    return make("VPSHUFBZ128rr", type, {all, lanesConstant(bytes, places)});
+  };
+  Reg a = taken(0), b = taken(1);
+  if (!a.isValid() && !b.isValid()) return constant(type, 0);
+  if (!a.isValid() || !b.isValid()) return a.isValid() ? a : b;
+  return make("VPORDZ128rr", type, {a, b});
+}
+
+// Consecutive lanes of one mask, the others cleared.
+Selector::Reg Selector::partOfMask(const Inst& inst) {
+  const int first = firstOfRun(inst.list), lanes = inst.type.lanes, all = typeOf(inst, 0).lanes;
+  if (first < 0 || first + lanes > all) return refuse(), Reg();
+  const int bits = all <= 16 ? 16 : all;
+  const std::string width = bits == 16 ? "W" : bits == 32 ? "D" : "Q";
+  Reg mask = operand(inst, 0);
+  if (const int above = bits - first - lanes; above > 0)
+    mask = make(cat("KSHIFTL", width, "ri"), typeOf(inst, 0), {mask}, above);
+  mask = make(cat("KSHIFTR", width, "ri"), typeOf(inst, 0), {mask}, bits - lanes);
+  return copy(mask, newReg(inst.type));
+}
+
+// Lanes of 32 or 64 bits.
+Selector::Reg Selector::shuffleWhole(const Inst& inst, Type from) {
+  const Type type = inst.type;
   Reg a = operand(inst, 0), b = operand(inst, 1);
   const int lanes = from.lanes;
   bool uses_a = false, uses_b = false;
   for (int lane : inst.list) (lane < lanes ? uses_a : uses_b) |= lane >= 0;
-  if (from.lanes * width < kBlockBits && uses_b) return refuse(), Reg();
   if (uses_b && !uses_a) {
     Inst turned = inst;
     for (int16_t& lane : turned.list)
@@ -82,10 +136,9 @@ Selector::Reg Selector::shuffle(const Inst& inst) {
   }
   if (!uses_b) return shuffleWithin(inst, a, from);
   if (registerBits(type) == registerBits(from)) return permute(inst, a, b, type);
-  if (registerBits(type) == 2 * registerBits(from)) {
-    Reg both = widened(a, b, from);
-    return firstOfRun(inst.list) == 0 ? both : permute(inst, both, Reg(), type);
-  }
+  if (registerBits(type) >= 2 * registerBits(from))
+    return shuffleWithin(inst, widened(a, b, from),
+                         {from.scalar, static_cast<uint16_t>(2 * from.lanes)});
   if (2 * registerBits(type) == registerBits(from)) {
     Inst wide = inst;
     wide.list.resize(static_cast<size_t>(lanes), -1);
@@ -118,7 +171,6 @@ Selector::Reg Selector::shuffleWithin(const Inst& inst, Reg a, Type from) {
   }
   if (bits == from_bits) return permute(inst, a, Reg(), type);
   if (bits > from_bits) {
-    if (from.lanes * width < kBlockBits) return refuse(), Reg();
     Reg wide = newReg(type), none = undefined(type);
     const char* part = from_bits == 256 ? "sub_ymm" : "sub_xmm";
     start("INSERT_SUBREG", wide).addReg(none).addReg(a).addImm(names_.part(part));

@@ -202,7 +202,8 @@ V Emitter::loadInOrder(BufferId buffer, const Index& base, std::span<const int64
   V at = space_.emitScalar(base, true);
   const int64_t offset = base.constant + first;
   if (std::ranges::find(unused, 1) != unused.end()) {
-    V ids = b_.laneIds({Scalar::i8, static_cast<uint16_t>(lanes_)});
+    const Scalar id = 4 * lanes_ <= b_.machine.vector_bytes ? Scalar::i32 : Scalar::i8;
+    V ids = b_.laneIds({id, static_cast<uint16_t>(lanes_)});
     V used = b_.compare(Opcode::icmp, Predicate::eq, b_.shuffle(ids, ids, unused),
                         b_.integer(b_.type(ids), 0));
     mask = mask.valid() ? b_.binary(Opcode::and_, mask, used) : used;
