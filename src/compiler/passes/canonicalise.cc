@@ -85,6 +85,10 @@ class Canonicaliser : public Rewriter {
         return true;
       }
     }
+    if (op.kind == OpKind::shift_right_logical_ && elements_.areShiftedOut(*this, op)) {
+      replace(op.result(), splat(shape(op.result()), 0));
+      return true;
+    }
     batchCountedPlaces(*this, id);
     if (Value by = canonicalForm(*this, op); by.valid()) {
       replace(op.result(), by);

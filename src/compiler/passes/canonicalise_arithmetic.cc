@@ -62,7 +62,7 @@ Value addRule(Rewriter& rw, const Op& op) {
     return rw.binary(OpKind::subtract_, a, n->operand(0));
   if (const Op* n = rw.def(a, OpKind::negate_))
     return rw.binary(OpKind::subtract_, b, n->operand(0));
-  return {};
+  return countedInOrder(rw, op);
 }
 
 Value subtractRule(Rewriter& rw, const Op& op) {

@@ -14,10 +14,11 @@ constexpr Range kUnknown{INT64_MIN, INT64_MAX};
 Range rangeOfLiteral(const Literal& literal) {
   return visitDType(literal.shape().dtype, [&]<class T>() {
     Range range = rangeOfType(literal.shape().dtype);
-    if constexpr (std::is_integral_v<T> && !std::is_same_v<T, uint64_t>) {
+    if constexpr (std::is_integral_v<T>) {
       const T* data = reinterpret_cast<const T*>(literal.bytes().data());
       auto [low, high] = std::minmax_element(data, data + literal.bytes().size() / sizeof(T));
-      range = {static_cast<int64_t>(*low), static_cast<int64_t>(*high)};
+      if (!std::is_same_v<T, uint64_t> || static_cast<uint64_t>(*high) <= INT64_MAX)
+        range = {static_cast<int64_t>(*low), static_cast<int64_t>(*high)};
     }
     return range;
   });
@@ -41,6 +42,13 @@ std::optional<Range> rangeOfOp(OpKind kind, const SmallVector<Range, 4>& of) {
       return rangeFrom(__int128{of[0].low} + of[1].low, __int128{of[0].high} + of[1].high);
     case OpKind::subtract_:
       return rangeFrom(__int128{of[0].low} - of[1].high, __int128{of[0].high} - of[1].low);
+    case OpKind::multiply_: {
+      const auto [low, high] = std::minmax({__int128{of[0].low} * of[1].low,
+                                            __int128{of[0].low} * of[1].high,
+                                            __int128{of[0].high} * of[1].low,
+                                            __int128{of[0].high} * of[1].high});
+      return rangeFrom(low, high);
+    }
     case OpKind::and_:  // no more than one that has no sign
       if (of[0].low >= 0 && of[1].low >= 0) return Range{0, atMost(of[0], of[1]).high};
       if (of[0].low >= 0 || of[1].low >= 0) return Range{0, of[of[0].low >= 0 ? 0 : 1].high};
@@ -94,15 +102,19 @@ Range ElementRanges::found(const Rewriter& rw, Value v, int depth) {
   if (!op || depth == 0 || op->results.size() != 1) return all;
   if (op->kind == OpKind::constant_)
     return op->literal().shape().elements() == 0 ? all : rangeOfLiteral(op->literal());
-  if (op->kind == OpKind::iota_ && hasRange(rw.shape(v).dtype)) {
+  if (op->kind == OpKind::iota_ && isInteger(rw.shape(v).dtype)) {
     const int64_t count = rw.shape(v).dims[op->integer(AttrKey::iota_dimension)];
     return count > 0 && count - 1 <= all.high ? Range{0, count - 1} : all;
   }
   SmallVector<Range, 4> operands;
-  for (Value operand : op->operands)
-    operands.push_back(hasRange(rw.shape(operand).dtype) ? of(rw, operand, depth - 1) : kUnknown);
+  for (Value operand : op->operands) {
+    const DType type = rw.shape(operand).dtype;
+    operands.push_back(isInteger(type) || isPred(type) ? of(rw, operand, depth - 1) : kUnknown);
+  }
   const std::optional<Range> own = rangeOfOp(op->kind, operands);
-  return own && all.low <= own->low && own->high <= all.high ? *own : all;
+  if (!own || own->low < all.low || own->high > all.high) return all;
+  const bool may_wrap = own->low < 0 || own->high == INT64_MAX;
+  return rw.shape(v).dtype == DType::u64 && may_wrap ? all : *own;
 }
 
 std::optional<bool> ElementRanges::decides(const Rewriter& rw, const Op& compare) {
@@ -111,6 +123,14 @@ std::optional<bool> ElementRanges::decides(const Rewriter& rw, const Op& compare
   if (!isInteger(type) || !hasRange(type) || !splatOf(rw, compare.operand(1))) return {};
   return decided(compare.symbol(AttrKey::comparison_direction), of(rw, compare.operand(0), kDepth),
                  of(rw, compare.operand(1)));
+}
+
+bool ElementRanges::areShiftedOut(const Rewriter& rw, const Op& shift) {
+  const Literal* by = splatOf(rw, shift.operand(1));
+  if (!by) return false;
+  const double bits = by->number(0);
+  const Range range = of(rw, shift.operand(0));
+  return bits >= 0 && bits < 63 && range.low >= 0 && range.high >> static_cast<int>(bits) == 0;
 }
 
 }  // namespace tercel::passes

@@ -6,7 +6,7 @@
 
 namespace tercel::passes {
 
-bool hasRange(DType type);  // an integer but u64, or a predicate
+bool hasRange(DType type);  // all of whose numbers are in one: an integer but u64, or a predicate
 Range rangeOfType(DType type);  // all that 64 bits hold where it has none
 
 class ElementRanges {
@@ -14,6 +14,8 @@ class ElementRanges {
   Range of(const Rewriter& rw, ir::Value v, int depth = 6);
   // The result of a comparison of integers with a constant, where the ranges decide it.
   std::optional<bool> decides(const Rewriter& rw, const ir::Op& compare);
+  // Whether a shift_right_logical by a constant leaves zeros.
+  bool areShiftedOut(const Rewriter& rw, const ir::Op& shift);
 
  private:
   Range found(const Rewriter& rw, ir::Value v, int depth);
