@@ -105,6 +105,8 @@ class Selector {
   Reg pure(const Inst& inst);
   Reg binary(const Inst& inst);
   Reg scalarBinary(const Inst& inst);
+  int scaleOf(const Inst& inst) const;
+  Reg scaledSum(const Inst& product, int64_t added);
   Reg rotation(const Inst& inst);
   Reg shift(const Inst& inst);
   Reg vectorOp(const std::string& stem, const Inst& inst, bool commutes);

@@ -42,6 +42,7 @@ Selector::Reg Selector::value(V v) {
   if (!known.isValid()) {
     // Compared where the flags are wanted; as a value here.
     const Inst* inst = kernel_.def(v);
+    if (inst && scaleOf(*inst)) return known = scaledSum(*inst, 0);
     if (!inst || (inst->op != Opcode::icmp && inst->op != Opcode::any))
       return refuse(), newReg("GR8");
     Condition condition = flagsOf(v);
@@ -155,6 +156,10 @@ Selector::Reg Selector::scalarBinary(const Inst& inst) {
   const int shown = std::max(width, 8);
   if (!narrow && constantBits(inst.operands[1], &bits) &&
       static_cast<int64_t>(bits) == static_cast<int32_t>(bits)) {
+    const Inst* product = kernel_.def(inst.operands[0]);
+    if (inst.op == Opcode::iadd && product && scaleOf(*product))
+      return scaledSum(*product, static_cast<int64_t>(bits));
+    if (scaleOf(inst)) return {};  // where it is wanted
     Reg a = operand(inst, 0);
     if (inst.op == Opcode::imul && (bits & (bits - 1)) == 0)
       return make(cat("SHL", shown, "ri"), inst.type, {a}, llvm::countr_zero(bits));
@@ -167,7 +172,30 @@ Selector::Reg Selector::scalarBinary(const Inst& inst) {
   return make(cat(stem->scalars, shown, "rr"), inst.type, {a, b});
 }
 
-// Indices by constants: a product with the inverse.
+// 2, 4, 8 of a product x + scale x that is read once: an address, and one with what is added to it. Else 0.
+int Selector::scaleOf(const Inst& inst) const {
+  uint64_t factor;
+  if (inst.op != Opcode::imul || inst.type.isVector() || kernel::bitWidth(inst.type.scalar) < 32 ||
+      uses_[inst.results[0].index] != 1 || !constantBits(inst.operands[1], &factor))
+    return 0;
+  return factor == 3 || factor == 5 || factor == 9 ? static_cast<int>(factor) - 1 : 0;
+}
+
+Selector::Reg Selector::scaledSum(const Inst& product, int64_t added) {
+  const bool wide = kernel::bitWidth(product.type.scalar) == 64;
+  Reg x = operand(product, 0), result = newReg(product.type);
+  if (!wide) {
+    Reg whole = newReg("GR64");
+    start("INSERT_SUBREG", whole).addReg(undefined({Scalar::i64, 1})).addReg(x).addImm(
+        names_.part("sub_32bit"));
+    x = whole;
+  }
+  Builder sum = start(wide ? "LEA64r" : "LEA64_32r", result);
+  sum.addReg(x).addImm(scaleOf(product)).addReg(x).addImm(static_cast<int32_t>(added)).addReg(0);
+  finish(*sum);
+  return result;
+}
+
 Selector::Reg Selector::shift(const Inst& inst) {
   const Type type = inst.type;
   const int width = kernel::bitWidth(type.scalar);

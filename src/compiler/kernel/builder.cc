@@ -181,7 +181,26 @@ Builder::Bounds Builder::boundsOf(V v, int depth) const {
   switch (def->op) {
     case Opcode::smin: return {std::min(of(0).least, of(1).least), std::min(of(0).most, of(1).most)};
     case Opcode::smax: return {std::max(of(0).least, of(1).least), std::max(of(0).most, of(1).most)};
+    case Opcode::select: return {std::min(of(1).least, of(2).least), std::max(of(1).most, of(2).most)};
     case Opcode::sext: return of(0);
+    case Opcode::zext: {
+      const Bounds from = of(0);
+      const int width = bitWidth(type(def->operands[0]).scalar);
+      return from.least >= 0 && width > 1 ? from : Bounds{0, (int64_t{1} << width) - 1};
+    }
+    case Opcode::and_: {
+      const Bounds x = of(0), y = of(1);
+      if (x.least < 0 && y.least < 0) return all;
+      return {0, x.least < 0 ? y.most : y.least < 0 ? x.most : std::min(x.most, y.most)};
+    }
+    case Opcode::urem: {
+      const Bounds by = of(1);
+      return by.least > 0 ? Bounds{0, by.most - 1} : all;
+    }
+    case Opcode::lshr: {
+      const Bounds by = of(1);
+      return by.least > 0 && by.most < bitWidth(s) ? Bounds{0, ~least >> (by.least - 1)} : all;
+    }
     default: return all;
   }
 }
@@ -355,9 +374,24 @@ V Builder::select(V condition, V a, V b) {
   return pure(Opcode::select, type(a), {condition, a, b});
 }
 
+// How many lanes, from the first on, a mask has that is made of their numbers. Nothing where it is not.
+std::optional<int64_t> Builder::firstLanesOf(V mask) const {
+  const Inst* test = kernel_.def(mask);
+  uint64_t count;
+  if (!test || test->op != Opcode::icmp || test->imm != static_cast<int64_t>(Predicate::slt) ||
+      !isConstant(test->operands[1], &count))
+    return {};
+  const Inst* lanes = kernel_.def(test->operands[0]);
+  if (!lanes || lanes->op != Opcode::lane_ids || bitWidth(lanes->type.scalar) > 32) return {};
+  const int unused = 64 - bitWidth(lanes->type.scalar);
+  return static_cast<int64_t>(count << unused) >> unused;
+}
+
 V Builder::any(V mask) {
   if (!type(mask).isVector()) return mask;
   if (alive_.valid() && type(alive_) == type(mask)) mask = binary(Opcode::and_, mask, alive_);
+  if (const std::optional<int64_t> first = firstLanesOf(mask))
+    return constant({Scalar::i1, 1}, *first > 0);
   return pure(Opcode::any, {Scalar::i1, 1}, {mask});
 }
 

@@ -3,6 +3,7 @@
 // read-only buffers are shared and moved likewise, but not out of a block that may not run (codegen
 // moves them in front of such a loop, behind the test whether it runs).
 #pragma once
+#include <optional>
 #include <functional>
 #include <span>
 #include <unordered_map>
@@ -133,6 +134,7 @@ class Builder {
 
  private:
   bool staysInScratch(BufferId buffer, V index, int lanes, int64_t offset) const;
+  std::optional<int64_t> firstLanesOf(V mask) const;
   bool endsInSlack(BufferId buffer, V index, V mask, int64_t offset) const;
   Values inlineTrips(int64_t lo, int64_t hi, int64_t step, std::span<const V> carried,
                      const std::function<Values(V, std::span<const V>)>& body);

@@ -30,16 +30,10 @@ bool Builder::staysInScratch(BufferId buffer, V index, int lanes, int64_t offset
 // can be forwarded to the loads after them, masked ones cannot.
 bool Builder::endsInSlack(BufferId buffer, V index, V mask, int64_t offset) const {
   if (!staysInScratch(buffer, index, type(mask).lanes, offset)) return false;
-  const Inst* test = kernel_.def(mask);
-  uint64_t at, count;
-  if (!test || test->op != Opcode::icmp || test->imm != static_cast<int64_t>(Predicate::slt) ||
-      !isConstant(index, &at) || !isConstant(test->operands[1], &count))
-    return false;
-  const Inst* lanes = kernel_.def(test->operands[0]);
-  if (!lanes || lanes->op != Opcode::lane_ids || bitWidth(lanes->type.scalar) > 32) return false;
-  const int unused = 64 - bitWidth(lanes->type.scalar);
-  int64_t left = static_cast<int64_t>(count << unused) >> unused;
-  return left > 0 && static_cast<int64_t>(at) + offset + left >= kernel_.buffers[buffer].elements;
+  const std::optional<int64_t> left = firstLanesOf(mask);
+  uint64_t at;
+  if (!left || !isConstant(index, &at)) return false;
+  return *left > 0 && static_cast<int64_t>(at) + offset + *left >= kernel_.buffers[buffer].elements;
 }
 
 V Builder::load(BufferId buffer, V index, int lanes, int64_t offset) {

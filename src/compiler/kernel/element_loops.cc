@@ -94,18 +94,20 @@ void ElementLoops::chooseVectors() {
   constexpr int kFewestLanes = 8;
   const int most = movesLines() ? low_.machine.vector_bytes / widest()
                                 : vectorLanes(low_.module, low_.cluster, low_.machine);
-  for (lanes_ = most; lanes_ >= kFewestLanes; lanes_ /= 2) {
-    if (!chooseShortRows()) continue;
-    loops_ -= short_.extents.size();
-    step_ = short_.rows;
-    lane_ = space_.loop(b_.index(0), lanes_, true);
-    return;
-  }
+  for (lanes_ = most; lanes_ >= kFewestLanes; lanes_ /= 2)
+    if (chooseShortRows()) return goOverRows();
   lanes_ = most;
+  if (chooseAllRows()) return goOverRows();
   const int64_t extent = plan_.groupExtent(loops_ - 1);
   while (lanes_ > 1 && lanes_ / 2 >= extent) lanes_ /= 2;
   if (lanes_ > extent && overlapsLast()) lanes_ /= 2;
   step_ = lanes_;
+}
+
+void ElementLoops::goOverRows() {
+  loops_ -= short_.extents.size();
+  step_ = short_.rows;
+  lane_ = space_.loop(b_.index(0), lanes_, true);
 }
 
 // Whether a row's last vector ends with the row. The lanes of short rows, which lie in any order,
@@ -213,11 +215,18 @@ void ElementLoops::emitVectors(const std::vector<Index>& groups, V lo, V hi, int
 }
 
 void ElementLoops::emitTail(const std::vector<Index>& groups, V at, V count, int64_t extent) {
-  V elements = b_.imul(count, b_.index(short_.length));
+  const V elements = b_.imul(count, b_.index(short_.length));
+  uint64_t known = 0;
+  const bool is_known = b_.isConstant(elements, &known);
   const RowValues values = rowValues(groups, at, extent, count);
-  for (int64_t v = 0; v < short_.vectors; ++v)
+  for (int64_t v = 0; v < short_.vectors; ++v) {
+    const int64_t before = v * lanes_, left = static_cast<int64_t>(known) - before;
+    if (is_known && left <= 0) return;
+    const bool is_whole = is_known && left >= lanes_;
     emitBody(vectorAt(groups, at, extent, true, v),
-             firstLanes(b_, lanes_, b_.isub(elements, b_.index(v * lanes_))), values, v);
+             is_whole ? Guard{} : firstLanes(b_, lanes_, b_.isub(elements, b_.index(before))), values,
+             v);
+  }
 }
 
 // The groups' indices of the vector that is `v` vectors beyond i, which is below `extent`.

@@ -51,6 +51,9 @@ class ElementLoops {
   // Where constants say which lane goes where, whole vectors are written out, too.
   int64_t longestRow(const Dims& extents) const;
   bool chooseShortRows();
+  bool chooseAllRows();
+  void goOverRows();
+  bool readsInRows(size_t outer, int64_t length) const;
   int64_t opsWithin(int64_t neighbours) const;
   bool suits(ShortRows& rows, size_t outer) const;
   std::vector<ir::Value> sameInRows(size_t outer) const;

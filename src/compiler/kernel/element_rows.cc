@@ -86,8 +86,30 @@ bool ElementLoops::isSpread(const ir::Op& op, size_t outer) const {
   return true;
 }
 
+constexpr int64_t kMostOps = 40;  // written out: so many ops, in all vectors
+
+// A few rows, none as long as a vector: all of them in as few vectors as they fill, the last one not
+// whole.
+bool ElementLoops::chooseAllRows() {
+  constexpr int64_t kMostVectors = 4;
+  const int64_t elements = elementCount(piece_.extents);
+  if (low_.cluster.nest != Nest::loop || loops_ < 2 || elements == 0 || widest() < 4 ||
+      elements > kMostVectors * lanes_ || !low_.machine.hasMasks())
+    return false;
+  while (lanes_ / 2 >= elements) lanes_ /= 2;
+  ShortRows rows;
+  for (size_t g = 1; g < loops_; ++g) rows.extents.push_back(plan_.groupExtent(g));
+  rows.length = elementCount(rows.extents);
+  rows.vectors = (elements + lanes_ - 1) / lanes_;
+  // More than there are, where the last vector is not whole.
+  rows.rows = (rows.vectors * lanes_ + rows.length - 1) / rows.length;
+  if (rows.length >= lanes_ || rows.vectors * opsWithin(elements) > kMostOps) return false;
+  if (!readsInRows(0, rows.length)) return false;
+  short_ = rows;
+  return true;
+}
+
 bool ElementLoops::suits(ShortRows& rows, size_t outer) const {
-  constexpr int64_t kMostOps = 40;  // written out: so many ops, in all vectors
   rows.same = sameInRows(outer);
   const int64_t all = opsWithin(plan_.groupExtent(outer) * rows.length);
   const int64_t once = rows.same.empty() ? 0 : all - opsWithin(rows.length);
@@ -99,9 +121,15 @@ bool ElementLoops::suits(ShortRows& rows, size_t outer) const {
   // What is made once takes whole vectors.
   const bool is_full = once > 0 && fits(rows.length);
   if (!is_full && !fits(rows.length / std::gcd(rows.length, int64_t{lanes_}))) return false;
+  return readsInRows(outer, rows.length);
+}
+
+// Whether what is stored lies in the order of the rows, and what is read no further apart than vectors
+// of several rows bear.
+bool ElementLoops::readsInRows(size_t outer, int64_t length) const {
   for (size_t a = 0; a < plan_.accesses.size(); ++a)
     if (plan_.accesses[a].is_store ? !isInOrder(plan_.strides[a], outer)
-                                   : isScattered(a, outer, rows.length))
+                                   : isScattered(a, outer, length))
       return false;
   return true;
 }

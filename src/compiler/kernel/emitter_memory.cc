@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <bit>
 #include <numeric>
 
 #include "compiler/kernel/emitter.h"
@@ -212,9 +213,26 @@ V Emitter::loadInOrder(BufferId buffer, const Index& base, std::span<const int64
                       : b_.load(buffer, at, lanes_, offset);
 }
 
+// Out of all of a scratch buffer that one vector holds, as it is stored: it may be a variable then.
+// Invalid where it is larger.
+V Emitter::pickOfSmall(BufferId buffer, V at, int64_t offset, std::span<const int64_t> places) {
+  const Buffer& b = b_.kernel().buffers[buffer];
+  uint64_t first;
+  const auto lanes = static_cast<int>(std::bit_ceil(static_cast<uint64_t>(b.elements)));
+  if (b.elements < 2 || lanes * byteSize(b.element) > b_.machine.vector_bytes ||
+      b.element == Scalar::i1 || !b_.isConstant(at, &first))
+    return {};
+  std::vector<int16_t> from;
+  for (int64_t place : places)
+    from.push_back(static_cast<int16_t>(
+        place == kNoPlace ? 0 : static_cast<int64_t>(first) + offset + place));
+  return shuffled(b_, b_.load(buffer, b_.index(0), lanes), from);
+}
+
 // Memory is loaded from 0 to the last of the places, beyond which there may be none, and they are
 // picked out of it.
 V Emitter::loadPlaces(BufferId buffer, V at, int64_t offset, std::span<const int64_t> places) {
+  if (V picked = pickOfSmall(buffer, at, offset, places); picked.valid()) return picked;
   const int64_t reach = *std::max_element(places.begin(), places.end()) + 1;
   const int64_t whole = wholeVector(buffer);
   if (reach > whole) return loadSideBySide(buffer, at, offset, places, whole);

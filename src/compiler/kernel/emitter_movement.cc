@@ -192,7 +192,7 @@ V Emitter::clamped(ir::Value start, const Indices& indices, int64_t limit) {
   constexpr int64_t kFar = int64_t{1} << 30;
   DType dtype = m_.shape(start).dtype;
   const Elem elem = at(start, indices);
-  const bool in_words = b_.type(elem.re).isVector() && limit < kFar &&
+  const bool in_words = limit < kFar &&
                         (isSigned(dtype) ? byteSize(dtype) <= 4 : byteSize(dtype) <= 2);
   V value = in_words ? elemConvert(b_, elem, dtype, DType::s32).re : elemToIndex(b_, elem, dtype);
   Type type = b_.type(value);
@@ -200,7 +200,8 @@ V Emitter::clamped(ir::Value start, const Indices& indices, int64_t limit) {
   if (dtype == DType::u64)
     value = b_.binary(Opcode::umin, value, b_.integer(type, limit));
   value = b_.binary(Opcode::smax, value, b_.integer(type, 0));
-  return b_.binary(Opcode::smin, value, b_.integer(type, limit));
+  value = b_.binary(Opcode::smin, value, b_.integer(type, limit));
+  return type.isVector() ? value : b_.cast(Opcode::zext, value, Scalar::i64);
 }
 
 Elem Emitter::dynamicSliceAt(const ir::Op& op, const Indices& indices) {

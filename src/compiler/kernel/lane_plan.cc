@@ -38,10 +38,25 @@ void LanePlan::chooseVector() {
       if (std::abs(loops_.strides[a][g]) == 1)
         score[g] += loops_.accesses[a].element_bytes * spread(a);
   for (size_t g = 0; g < score.size(); ++g)
-    score[g] *= std::min<int64_t>(lanes_, loops_.groupExtent(g));
+    score[g] = gathersNarrow(g) ? 0 : score[g] * std::min<int64_t>(lanes_, loops_.groupExtent(g));
   vector_ = loops_.groups.size() - 1;
   for (size_t g = loops_.groups.size(); g-- > 0;)
     if (score[g] > score[vector_]) vector_ = g;
+}
+
+// Whether lanes along columns would read elements apart, along each row, that no machine gathers.
+bool LanePlan::gathersNarrow(size_t g) const {
+  constexpr int64_t kGathered = 4;
+  if (isWalked(g)) return false;
+  for (size_t a = 0; a < loops_.accesses.size(); ++a) {
+    const auto& strides = loops_.strides[a];
+    if (loops_.accesses[a].is_store || loops_.accesses[a].element_bytes >= kGathered ||
+        strides.empty() || std::abs(strides[g]) <= 1)
+      continue;
+    for (size_t walked : walkedGroups())
+      if (strides[walked] != 0) return true;
+  }
+  return false;
 }
 
 // Where rows have no more elements than that: one element of each of as many rows as there are lanes

@@ -75,6 +75,7 @@ class LanePlan {
   int64_t spread(size_t access) const;
   bool isInOrder(size_t access, size_t row) const;
   void chooseVector();
+  bool gathersNarrow(size_t group) const;
   void emitTask(V task, const Body& body);
   void emitLastApart(std::vector<Index> groups, const Index& block, const Body& body);
   void emitGroups(const std::vector<Index>& groups, const Index& block, const Body& body);

@@ -28,6 +28,24 @@ constexpr int64_t kInlineTrips = 4;
 
 bool isElement(const ir::Module& m, Value v) { return m.shape(v).elements() == 1; }
 
+// Reductions of so few elements that each lane reads all it needs: vectors then hold several rows, and
+// stay in registers from one turn to the next.
+constexpr int64_t kMostReduced = 8, kMostVectors = 3;
+
+bool reducesInLanes(const ir::Module& m, const Cluster& cluster, const Machine& machine) {
+  const int64_t most = kMostVectors * vectorLanes(m, cluster, machine);
+  auto isWhole = [&](Value v) { return m.shape(v).dims == cluster.domain; };
+  auto isShort = [&](ir::OpId id) {
+    const Op& op = m.op(id);
+    if (op.kind != OpKind::reduce_) return op.regions.empty();
+    return m.shape(op.operand(0)).elements() <=
+           kMostReduced * m.shape(op.result(0)).elements();
+  };
+  return cluster.nest == Nest::rows && cluster.domain.size() > 1 &&
+         elementCount(cluster.domain) <= most && std::ranges::all_of(cluster.outputs, isWhole) &&
+         std::ranges::all_of(cluster.ops, isShort);
+}
+
 // A cluster inside a region nest.
 class InnerLowering : public Lowering {
  public:
@@ -302,8 +320,17 @@ class RegionNest {
         copy(places_.buffers.at(m_.def(v)->operand(o).index), places_.buffers.at(v.index),
              m_.shape(v));
     }
-    InnerLowering inner(low_, cluster, places_);
-    return lowerNest(inner);
+    if (!reducesInLanes(m_, cluster, low_.machine)) {
+      InnerLowering inner(low_, cluster, places_);
+      return lowerNest(inner);
+    }
+    Cluster loop = cluster;
+    loop.nest = Nest::loop;
+    InnerLowering inner(low_, loop, places_);
+    b_.setInlineTrips(kMostReduced);
+    Status status = lowerNest(inner);
+    b_.setInlineTrips(kInlineTrips);
+    return status;
   }
 
   // Numbers need no place.

@@ -33,8 +33,7 @@ bool isCheap(const ir::Module& m, const Op& op) {
          m.shape(op.result()).bytes() >= kLarge;
 }
 
-// Of cheap work on one array, with constants and arrays that are much smaller, to one of as many bytes
-// or more: that array.
+// Of cheap work on one array, with constants and arrays that are much smaller: that array.
 std::optional<ir::Value> onlyArray(const ir::Module& m, const Op& op) {
   if (!isCheap(m, op)) return std::nullopt;
   std::optional<ir::Value> array;
@@ -46,7 +45,6 @@ std::optional<ir::Value> onlyArray(const ir::Module& m, const Op& op) {
     if (array && !(*array == v)) return std::nullopt;
     array = v;
   }
-  if (!array || m.shape(*array).bytes() > m.shape(op.result()).bytes()) return std::nullopt;
   return array;
 }
 
@@ -61,16 +59,21 @@ bool followsFromMemory(const ir::Module& m, ir::RegionId region, const RegionUse
   constexpr int kFar = 8;
   constexpr double kMuch = 32;
   auto op = [&](uint32_t p) -> const Op& { return m.op(m.region(region).ops[p]); };
+  const int64_t bytes = m.shape(op(position).result()).bytes();
   double work = 0;
   for (int steps = 0; steps < kFar; ++steps) {
     const std::optional<ir::Value> from = onlyArray(m, op(position));
     work += opWeight(m, op(position));
     if (!from || work > kMuch) return false;
+    // Of flags in between there is less; what is read instead of the value is no more than it.
+    const bool is_flags = isPred(m.shape(*from).dtype);
+    if (!is_flags && m.shape(*from).bytes() > bytes) return false;
     const std::optional<uint32_t> made = uses.positionOf(*from);
-    if (!made) return staysAsItIs(m, region, *from);
-    const std::vector<uint32_t>& users = uses.users(*made);
+    if (!made && staysAsItIs(m, region, *from)) return true;
+    const std::vector<uint32_t>& users = made ? uses.users(*made) : uses.readers(*from);
     if (users.size() > 1)
       return std::ranges::none_of(users, [&](uint32_t u) { return mayUpdate(op(u)); });
+    if (!made) return false;
     position = *made;
   }
   return false;

@@ -22,6 +22,12 @@ std::optional<uint32_t> RegionUses::positionOf(Value v) const {
   return at == position_.end() ? std::nullopt : std::optional(at->second);
 }
 
+const std::vector<uint32_t>& RegionUses::readers(Value v) const {
+  static const std::vector<uint32_t> none;
+  const auto at = readers_.find(v.index);
+  return at == readers_.end() ? none : at->second;
+}
+
 void RegionUses::note(const ir::Op& user, uint32_t position) {
   for (Value v : user.operands) note(v, position);
   for (ir::RegionId r : user.regions) {
@@ -32,8 +38,7 @@ void RegionUses::note(const ir::Op& user, uint32_t position) {
 
 void RegionUses::note(Value v, uint32_t position) {
   auto made = positionOf(v);
-  if (!made) return;
-  std::vector<uint32_t>& users = users_[*made];
+  std::vector<uint32_t>& users = made ? users_[*made] : readers_[v.index];
   if (users.empty() || users.back() != position) users.push_back(position);
 }
 

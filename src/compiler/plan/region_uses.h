@@ -17,6 +17,8 @@ class RegionUses {
   std::optional<uint32_t> positionOf(ir::Value v) const;
   // Ascending, each once.
   const std::vector<uint32_t>& users(uint32_t position) const { return users_[position]; }
+  // The same of a value from outside, or an argument.
+  const std::vector<uint32_t>& readers(ir::Value v) const;
   // Whether it is a result of the region.
   bool escapes(uint32_t position) const { return escapes_[position]; }
 
@@ -27,6 +29,7 @@ class RegionUses {
   const ir::Module& m_;
   std::unordered_map<uint32_t, uint32_t> position_;  // by value
   std::vector<std::vector<uint32_t>> users_;
+  std::unordered_map<uint32_t, std::vector<uint32_t>> readers_;  // by value
   std::vector<bool> escapes_;
 };
 
