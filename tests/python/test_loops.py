@@ -36,6 +36,29 @@ def test_small_matrices_carried(agree, rng, shape):
           floats(rng, *shape))
 
 
+MATRICES = {
+    "row": lambda m, v: m * 0.9 + v,
+    "column": lambda m, v: m * 0.9 + v[:, None],
+    "outer": lambda m, v: m * 0.9 - jnp.outer(v, v) * 0.1,
+    "row_sums": lambda m, v: m * 0.9 + 0.1 * m.sum(1, keepdims=True) + v,
+    "column_sums": lambda m, v: m * 0.9 + 0.1 * m.max(0) - v[:, None],
+    "product": lambda m, v: m * 0.9 + (m @ v)[:, None] * 0.1,
+    "differences": lambda m, v: m * 0.5 + jnp.abs(v[:, None] - v[None]),
+    "softmax": lambda m, v: jax.nn.softmax(m + v, axis=1),
+    "turned": lambda m, v: m.T * 0.9 + v,
+    "two_sums": lambda m, v: (m - m.mean(1, keepdims=True)) * 0.9 + m.sum() * 0.01 * v[:, None],
+}
+
+
+@pytest.mark.parametrize("name", MATRICES)
+@pytest.mark.parametrize("k", [2, 3, 5, 6, 7, 9])
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+def test_square_matrices_carried(agree, x64, rng, name, k, dtype):
+    step = MATRICES[name]
+    m, vs = floats(rng, k, k).astype(dtype), floats(rng, 11, k).astype(dtype)
+    agree(lambda m, vs: lax.scan(lambda m, v: (step(m, v), m[0]), m, vs), m, vs)
+
+
 def in_an_inner_loop(a, b):
     c = a * 0.5 + b
     return lax.fori_loop(0, 3, lambda i, x: x * 0.9 + c, b), c
@@ -631,3 +654,78 @@ def test_numbers_of_a_vector(agree, rng, n):
     agree(lambda x: lax.fori_loop(0, 9, turn, x), floats(rng, n))
     agree(lambda x: lax.while_loop(lambda s: (s[0][0] < 30) & (s[1] < 9),
                                    lambda s: (turn(0, s[0]) + 3, s[1] + 1), (x, 0)), floats(rng, n))
+
+
+PLACES = {
+    "masked": lambda p, n: (p * 7 + 3) & (n - 1),
+    "remainder": lambda p, n: (p * 5 + 1) % n,
+    "below_zero": lambda p, n: -((p * 3 + 1) % n) - 1,
+    "outside": lambda p, n: p * 11 - 40,
+    "halved": lambda p, n: jnp.where(p & 1, 3 * p + 1, p >> 1),
+    "unsigned": lambda p, n: (p.astype(jnp.uint32) * np.uint32(2654435761) >> 28).astype(p.dtype),
+}
+
+
+@pytest.mark.parametrize("name", PLACES)
+@pytest.mark.parametrize("dtype", ["int32", "int64", "int8"])
+def test_tables_are_read_along_a_chain(agree, x64, rng, name, dtype):
+    n = 16
+    table = rng.integers(-20, 20, n).astype(dtype)
+
+    def turn(p, table):
+        q = PLACES[name](p, n)
+        return (table[q] ^ (q >> 1)).astype(dtype)
+
+    def probe(key, table):
+        return lax.while_loop(lambda p: table[p & (n - 1)] > 0, lambda p: (p + 1) & (n - 1),
+                              (key * 5) & (n - 1))
+
+    def run(first, table):
+        return (lax.fori_loop(0, 40, lambda i, p: turn(p, table), first),
+                lax.map(lambda key: probe(key, table), jnp.arange(20, dtype=dtype)))
+
+    agree(run, np.asarray(3, dtype), np.where(np.arange(n) == 5, -1, table).astype(dtype))
+
+
+@pytest.mark.parametrize("factor", [3, 5, 9])
+@pytest.mark.parametrize("dtype", ["int32", "int64", "uint32"])
+def test_small_multiples_wrap(agree, x64, factor, dtype):
+    def turn(i, x):
+        return x * factor + 1, x * factor - 7
+
+    agree(lambda x: lax.fori_loop(0, 70, lambda i, s: turn(i, s[0] ^ s[1]), (x, x)),
+          np.asarray(12345, dtype))
+
+
+FUNCTIONS = {
+    "sin": (jnp.sin, np.sin), "cos": (jnp.cos, np.cos), "tan": (jnp.tan, np.tan),
+    "fmod": (lambda x: jnp.fmod(x, 2.5), lambda x: np.fmod(x, 2.5)),
+    "mod": (lambda x: jnp.fmod(5.5, x), lambda x: np.fmod(5.5, x)),
+    "power": (lambda x: jnp.abs(x) ** 1.25, lambda x: np.abs(x) ** 1.25),
+    "powers": (lambda x: jnp.power(1.75, x), lambda x: np.power(x.dtype.type(1.75), x)),
+}
+
+
+@pytest.mark.parametrize("name", FUNCTIONS)
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+def test_functions_of_one_number(tercel, x64, rng, name, dtype):
+    ours, wanted = FUNCTIONS[name]
+    special = [0, -0.0, np.inf, -np.inf, np.nan, np.finfo(dtype).tiny, 5e-324, 1, -1, np.pi / 2,
+               -np.pi / 2, np.pi / 4, 2.5, -2.5, 1e5, 1e9, np.finfo(dtype).max]
+    x = np.concatenate([special, rng.uniform(-9, 9, 3000), rng.normal(size=500) * 1e4]).astype(dtype)
+
+    def step(i, state):  # each turn waits for the one before it
+        last, out = state
+        y = ours(jnp.where(last == 12345, 0, x_[i]).astype(dtype))
+        return y, out.at[i].set(y)
+
+    with jax.default_device(tercel):
+        x_ = jnp.asarray(x)
+        got = np.asarray(jax.jit(lambda: lax.fori_loop(
+            0, len(x), step, (jnp.zeros((), dtype), jnp.zeros(len(x), dtype))))()[1])
+    with np.errstate(all="ignore"):
+        exact = wanted(x.astype(np.longdouble)).astype(dtype)
+        ulps = np.abs(got.astype(np.longdouble) - exact) / np.spacing(np.abs(exact))
+    same = (got == exact) | (np.isnan(got) & np.isnan(exact))
+    assert np.all(same | (ulps <= 4)), x[~same & ~(ulps <= 4)]
+    assert np.array_equal(np.signbit(got)[exact == 0], np.signbit(exact)[exact == 0])

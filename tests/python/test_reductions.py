@@ -280,6 +280,16 @@ def test_differences_of_pairs(agree, rng):
     agree(forces, floats(rng, 129, 3) / 8)
 
 
+@pytest.mark.parametrize("dtype", ["bool", "int8", "uint8", "int16", "float16", "bfloat16"])
+@pytest.mark.parametrize("length", [3, 16, 33, 64, 130])
+def test_pairs_of_rows_of_narrow_elements(agree, rng, dtype, length):
+    x = rng.integers(0, 4, (37, length)).astype(jnp.dtype(dtype))
+    y = rng.integers(0, 4, (50, length)).astype(jnp.dtype(dtype))
+    agree(lambda x, y: (x[:, None] == y[None]).sum(-1), x, y)
+    agree(lambda x, y: jnp.where(x[:, None] > y[None], x[:, None], y[None]).max(-1), x, y)
+    agree(lambda x, y: (x[:, None] != y[None]).any(-1), x, y)
+
+
 def test_gradient_of_a_sum_over_pairs(agree, rng):
     """Adds up along the rows of what it keeps of the pairs and across them, flags among it."""
     def energy(x, weight):

@@ -2,6 +2,7 @@
 
 #include <bit>
 
+#include "compiler/kernel/bounds.h"
 #include "core/status.h"
 
 namespace tercel::kernel {
@@ -41,11 +42,6 @@ bool commutes(Opcode op) {
 uint64_t truncateTo(uint64_t bits, Scalar s) {
   int width = bitWidth(s);
   return width == 64 ? bits : bits & ((uint64_t{1} << width) - 1);
-}
-
-int64_t signExtend(uint64_t bits, Scalar s) {
-  int shift = 64 - bitWidth(s);
-  return static_cast<int64_t>(bits << shift) >> shift;
 }
 
 uint64_t numberBits(Scalar s, double value) {
@@ -169,42 +165,6 @@ bool Builder::isOfPrecision(V v, Scalar narrow, int depth) const {
   }
 }
 
-Builder::Bounds Builder::boundsOf(V v, int depth) const {
-  const Scalar s = type(v).scalar;
-  const auto least = static_cast<int64_t>(~uint64_t{0} << (bitWidth(s) - 1));
-  const Bounds all = {least, ~least};
-  uint64_t bits;
-  if (isConstant(v, &bits)) return {signExtend(bits, s), signExtend(bits, s)};
-  const Inst* def = kernel_.def(v);
-  if (!def || depth == 0) return all;
-  auto of = [&](size_t operand) { return boundsOf(def->operands[operand], depth - 1); };
-  switch (def->op) {
-    case Opcode::smin: return {std::min(of(0).least, of(1).least), std::min(of(0).most, of(1).most)};
-    case Opcode::smax: return {std::max(of(0).least, of(1).least), std::max(of(0).most, of(1).most)};
-    case Opcode::select: return {std::min(of(1).least, of(2).least), std::max(of(1).most, of(2).most)};
-    case Opcode::sext: return of(0);
-    case Opcode::zext: {
-      const Bounds from = of(0);
-      const int width = bitWidth(type(def->operands[0]).scalar);
-      return from.least >= 0 && width > 1 ? from : Bounds{0, (int64_t{1} << width) - 1};
-    }
-    case Opcode::and_: {
-      const Bounds x = of(0), y = of(1);
-      if (x.least < 0 && y.least < 0) return all;
-      return {0, x.least < 0 ? y.most : y.least < 0 ? x.most : std::min(x.most, y.most)};
-    }
-    case Opcode::urem: {
-      const Bounds by = of(1);
-      return by.least > 0 ? Bounds{0, by.most - 1} : all;
-    }
-    case Opcode::lshr: {
-      const Bounds by = of(1);
-      return by.least > 0 && by.most < bitWidth(s) ? Bounds{0, ~least >> (by.least - 1)} : all;
-    }
-    default: return all;
-  }
-}
-
 // Folds integer arithmetic of constants, the identities x+0, x-0, x*1, x*0, x|0, x&-1, x<<0, and
 // limits that x keeps to.
 V Builder::fold(const Inst& inst) {
@@ -237,7 +197,7 @@ V Builder::fold(const Inst& inst) {
     case Opcode::smin: case Opcode::smax:
       if (!both) {
         const int64_t limit = signExtend(b, s);
-        const Bounds bounds = boundsOf(x);
+        const Bounds bounds = boundsOf(kernel_, x);
         const bool keeps = inst.op == Opcode::smin ? bounds.most <= limit : bounds.least >= limit;
         return keeps ? x : V{};
       }

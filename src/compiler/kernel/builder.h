@@ -50,11 +50,6 @@ class Builder {
   }
   // Whether it is known that no lane is 0: constants, and `x == 0 ? constant : x`.
   bool isNonZero(V v) const;
-  // The numbers between which an integer is, by the limits that it was made to keep to.
-  struct Bounds {
-    int64_t least, most;
-  };
-  Bounds boundsOf(V v, int depth = 4) const;
   // Whether it is known that f16 or bf16 has every number of v, an f32: what was rounded to it, and
   // signs and choices of that. Only of the last few instructions.
   bool isOfPrecision(V v, Scalar narrow, int depth = 4) const;

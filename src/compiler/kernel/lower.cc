@@ -1,3 +1,4 @@
+#include "compiler/kernel/bounds.h"
 #include "compiler/kernel/cluster.h"
 #include "compiler/kernel/nest.h"
 
@@ -31,6 +32,7 @@ Status lowerNest(Lowering& low) {
 Result<Kernel> lower(const ir::Module& module, const Cluster& cluster, const Machine& machine) {
   KernelLowering low(module, cluster, machine);
   TERCEL_TRY(lowerNest(low));
+  dropLimits(low.kernel);
   low.kernel.cost = clusterCost(module, cluster, machine);
   return std::move(low.kernel);
 }

@@ -54,29 +54,27 @@ bool mayUpdate(const Op& op) {
 
 }  // namespace
 
-bool followsFromMemory(const ir::Module& m, ir::RegionId region, const RegionUses& uses,
-                       uint32_t position) {
+std::optional<ir::Value> memoryBehind(const ir::Module& m, ir::RegionId region,
+                                      const RegionUses& uses, uint32_t position) {
   constexpr int kFar = 8;
   constexpr double kMuch = 32;
   auto op = [&](uint32_t p) -> const Op& { return m.op(m.region(region).ops[p]); };
-  const int64_t bytes = m.shape(op(position).result()).bytes();
   double work = 0;
   for (int steps = 0; steps < kFar; ++steps) {
     const std::optional<ir::Value> from = onlyArray(m, op(position));
     work += opWeight(m, op(position));
-    if (!from || work > kMuch) return false;
-    // Of flags in between there is less; what is read instead of the value is no more than it.
-    const bool is_flags = isPred(m.shape(*from).dtype);
-    if (!is_flags && m.shape(*from).bytes() > bytes) return false;
+    if (!from || work > kMuch) return {};
     const std::optional<uint32_t> made = uses.positionOf(*from);
-    if (!made && staysAsItIs(m, region, *from)) return true;
+    if (!made && staysAsItIs(m, region, *from)) return from;
     const std::vector<uint32_t>& users = made ? uses.users(*made) : uses.readers(*from);
-    if (users.size() > 1)
-      return std::ranges::none_of(users, [&](uint32_t u) { return mayUpdate(op(u)); });
-    if (!made) return false;
+    if (users.size() > 1) {
+      const bool updated = std::ranges::any_of(users, [&](uint32_t u) { return mayUpdate(op(u)); });
+      return updated ? std::nullopt : from;
+    }
+    if (!made) return {};
     position = *made;
   }
-  return false;
+  return {};
 }
 
 bool readsNumbersBeside(const ir::Module& m, const Op& op) {

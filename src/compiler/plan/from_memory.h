@@ -5,10 +5,10 @@
 
 namespace tercel::plan {
 
-// Whether the op there does cheap work on one array, or on what follows from one so, that is in memory
-// whatever becomes of the value.
-bool followsFromMemory(const ir::Module& module, ir::RegionId region, const RegionUses& uses,
-                       uint32_t position);
+// Where the op there does cheap work on one array, or on what follows from one so: that array, which is
+// in memory whatever becomes of the value.
+std::optional<ir::Value> memoryBehind(const ir::Module& module, ir::RegionId region,
+                                      const RegionUses& uses, uint32_t position);
 
 // Whether what such an op reads besides the array is constants of one number.
 bool readsNumbersBeside(const ir::Module& module, const ir::Op& op);

@@ -50,7 +50,7 @@ class Fusion {
     std::vector<UsesIn> uses = groups_.usesByGroup(p);
     if (isDuplicable(m_, o)) return copyIntoUsers(p, uses);
     if (uses.size() > 1 && mayCopy(p, uses) &&
-        (isSpreadOut(m_, o) || (followsFromMemory(m_, region_id_, uses_, p) && mayDoAgain(p, uses))))
+        (isSpreadOut(m_, o) || (followsFromMemory(p, uses) && mayDoAgain(p, uses))))
       return copyIntoUsers(p, uses);
     bool joins = uses.size() == 1 ? !groups_[uses[0].group].alone && join(p, uses[0])
                                   : joinEarlier(p, uses) || joinFirst(p, uses);
@@ -61,6 +61,20 @@ class Fusion {
     return std::ranges::all_of(uses, [&](const UsesIn& in) {
       return !groups_[in.group].alone && mayEvaluateInside(p, in);
     });
+  }
+
+  // Whether the groups can compute the value of one array in memory, and read no more for it: that is
+  // no larger than the value, or all of them but one read it anyway.
+  bool followsFromMemory(uint32_t p, const std::vector<UsesIn>& uses) const {
+    const std::optional<Value> from = memoryBehind(m_, region_id_, uses_, p);
+    if (!from) return false;
+    if (m_.shape(*from).bytes() <= m_.shape(op(p).result()).bytes()) return true;
+    auto reads = [&](const UsesIn& in) {
+      return std::ranges::any_of(groups_[in.group].members, [&](uint32_t q) {
+        return std::ranges::find(op(q).operands, *from) != op(q).operands.end();
+      });
+    };
+    return std::ranges::count_if(uses, reads) + 1 >= static_cast<int64_t>(uses.size());
   }
 
   // Whether it is as cheap in each of them as where it stands. The epilogue of a product goes over
