@@ -172,7 +172,8 @@ Selector::Reg Selector::scalarBinary(const Inst& inst) {
   return make(cat(stem->scalars, shown, "rr"), inst.type, {a, b});
 }
 
-// 2, 4, 8 of a product x + scale x that is read once: an address, and one with what is added to it. Else 0.
+// 2, 4, 8 of a product x + scale x that is read once: an address, and one with what is added to it.
+// Else 0.
 int Selector::scaleOf(const Inst& inst) const {
   uint64_t factor;
   if (inst.op != Opcode::imul || inst.type.isVector() || kernel::bitWidth(inst.type.scalar) < 32 ||

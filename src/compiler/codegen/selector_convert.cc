@@ -169,7 +169,8 @@ Selector::Reg Selector::convertScalar(const Inst& inst, Type from) {
       return make("VCVTSD2SSZrr", type, {undefined(type), operand(inst, 0)});
     case Opcode::fpext:
       if (from.scalar == Scalar::bf16 && type.scalar == Scalar::f32)
-        return make("VMOVDI2SSZrr", type, {make("SHL32ri", {Scalar::i32, 1}, {widenTo32(false)}, 16)});
+        return make("VMOVDI2SSZrr", type,
+                    {make("SHL32ri", {Scalar::i32, 1}, {widenTo32(false)}, 16)});
       if (from.scalar != Scalar::f32 || type.scalar != Scalar::f64) break;
       return make("VCVTSS2SDZrr", type, {undefined(type), operand(inst, 0)});
     case Opcode::sitofp:

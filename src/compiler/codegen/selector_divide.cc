@@ -62,7 +62,9 @@ Selector::Reg Selector::divideVector(const Inst& inst, int32_t divisor, bool is_
 
 Selector::Reg Selector::unsignedQuotient(Type type, Reg x, int32_t divisor) {
   const std::string z = widthSuffix(type);
-  auto shifted = [&](Reg v, int by) { return by ? make(cat("VPSRLD", z, "ri"), type, {v}, by) : v; };
+  auto shifted = [&](Reg v, int by) {
+    return by ? make(cat("VPSRLD", z, "ri"), type, {v}, by) : v;
+  };
   const auto number = static_cast<uint32_t>(divisor);
   if ((number & (number - 1)) == 0) return shifted(x, llvm::countr_zero(number));
   auto magic = llvm::UnsignedDivisionByConstantInfo::get(llvm::APInt(32, number));

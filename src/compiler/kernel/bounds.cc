@@ -38,9 +38,18 @@ Bounds boundsOf(const Kernel& kernel, V v, const KnownBounds* known, int depth) 
   }
   auto of = [&](size_t i) { return boundsOf(kernel, def->operands[i], known, depth - 1); };
   switch (def->op) {
-    case Opcode::smin: return {std::min(of(0).least, of(1).least), std::min(of(0).most, of(1).most)};
-    case Opcode::smax: return {std::max(of(0).least, of(1).least), std::max(of(0).most, of(1).most)};
-    case Opcode::select: return {std::min(of(1).least, of(2).least), std::max(of(1).most, of(2).most)};
+    case Opcode::smin: {
+      const Bounds x = of(0), y = of(1);
+      return {std::min(x.least, y.least), std::min(x.most, y.most)};
+    }
+    case Opcode::smax: {
+      const Bounds x = of(0), y = of(1);
+      return {std::max(x.least, y.least), std::max(x.most, y.most)};
+    }
+    case Opcode::select: {
+      const Bounds x = of(1), y = of(2);
+      return {std::min(x.least, y.least), std::max(x.most, y.most)};
+    }
     case Opcode::sext: return of(0);
     case Opcode::itrunc: return within(of(0).least, of(0).most, s);
     case Opcode::iadd:

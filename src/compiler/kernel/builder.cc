@@ -334,7 +334,8 @@ V Builder::select(V condition, V a, V b) {
   return pure(Opcode::select, type(a), {condition, a, b});
 }
 
-// How many lanes, from the first on, a mask has that is made of their numbers. Nothing where it is not.
+// How many lanes, from the first on, a mask has that is made of their numbers. Nothing where it is
+// not.
 std::optional<int64_t> Builder::firstLanesOf(V mask) const {
   const Inst* test = kernel_.def(mask);
   uint64_t count;

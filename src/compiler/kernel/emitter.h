@@ -72,6 +72,7 @@ class Emitter {
   // strays: where no lane is needed, there may be no memory.
   Elem loadAt(BufferId buffer, DType dtype, const Index& index, bool strays = false);
   V loadApart(BufferId buffer, const Index& index, V mask);
+  bool pairsFit(BufferId buffer) const;
   void storePairs(BufferId buffer, V at, int64_t offset, V re, V im, V mask);
   V loadStrided(BufferId buffer, const Index& index, int step);
   int64_t mostApart(Scalar stored, V mask) const;

@@ -76,10 +76,13 @@ Elem Emitter::loadAt(BufferId buffer, DType dtype, const Index& index, bool stra
       offset = 0;
     }
     if (complex) {
-      V both = b_.load(buffer, b_.imul(at, b_.index(2)), 2 * lanes_, 2 * offset);
-      int first = step < 0 ? 2 * (lanes_ - 1) : 0;
-      return {b_.shuffle(both, both, lanesFrom(first, static_cast<int>(2 * step), lanes_)),
-              b_.shuffle(both, both, lanesFrom(first + 1, static_cast<int>(2 * step), lanes_))};
+      const V twice = b_.imul(at, b_.index(2));
+      const int count = pairsFit(buffer) ? 2 * lanes_ : lanes_;
+      const V low = b_.load(buffer, twice, count, 2 * offset);
+      const V high = count > lanes_ ? low : b_.load(buffer, twice, count, 2 * offset + lanes_);
+      const int first = step < 0 ? 2 * (lanes_ - 1) : 0;
+      return {b_.shuffle(low, high, lanesFrom(first, static_cast<int>(2 * step), lanes_)),
+              b_.shuffle(low, high, lanesFrom(first + 1, static_cast<int>(2 * step), lanes_))};
     }
     V value;
     if (!mask.valid()) {
@@ -304,7 +307,13 @@ void Emitter::store(ir::Value v, const Indices& indices, const Elem& elem) {
   storeAt(binding.buffer, shape.dtype, index, elem);
 }
 
-// The numbers of both in turn; by halves where a mask says which are stored.
+// Whether a vector holds both numbers of as many complex ones as there are lanes.
+bool Emitter::pairsFit(BufferId buffer) const {
+  return 2 * lanes_ * byteSize(b_.kernel().buffers[buffer].element) <= b_.machine.vector_bytes;
+}
+
+// The numbers of both in turn; by halves where a vector does not hold them, or a mask says which are
+// stored.
 void Emitter::storePairs(BufferId buffer, V at, int64_t offset, V re, V im, V mask) {
   auto pairs = [&](int first, int count, int second) {
     std::vector<int16_t> list;
@@ -314,14 +323,19 @@ void Emitter::storePairs(BufferId buffer, V at, int64_t offset, V re, V im, V ma
     }
     return list;
   };
-  if (!mask.valid())
+  if (!mask.valid() && pairsFit(buffer))
     return b_.store(buffer, at, b_.shuffle(re, im, pairs(0, lanes_, lanes_)), offset);
-  const V flags = inBytes(b_, mask);
+  const V flags = mask.valid() ? inBytes(b_, mask) : V{};
   const int half = lanes_ / 2;
   for (int first = 0; first < lanes_; first += half) {
+    const V both = b_.shuffle(re, im, pairs(first, half, lanes_));
+    const int64_t place = offset + 2 * first;
+    if (!mask.valid()) {
+      b_.store(buffer, at, both, place);
+      continue;
+    }
     const V here = b_.shuffle(flags, flags, pairs(first, half, 0));
-    b_.storeMasked(buffer, at, b_.shuffle(re, im, pairs(first, half, lanes_)),
-                   b_.cast(Opcode::itrunc, here, Scalar::i1), offset + 2 * first);
+    b_.storeMasked(buffer, at, both, b_.cast(Opcode::itrunc, here, Scalar::i1), place);
   }
 }
 

@@ -214,28 +214,41 @@ class RegionNest {
     return Status();
   }
 
-  // Arrays into the places where others expect them, all at once: sources that would be overwritten
-  // are set aside first.
+  struct Move {
+    BufferId from, to;
+    Value value;
+  };
+
+  // Arrays into the places where others expect them, all at once: each before its own place is taken;
+  // of those in a ring one is set aside.
   void deliver(std::span<const Value> from, std::span<const Value> to) {
-    struct Move {
-      BufferId from, to;
-      Value value;
-    };
     std::vector<Move> moves;
     for (size_t i = 0; i < from.size(); ++i) {
       if (isElement(m_, from[i])) continue;
       Move move{places_.buffers.at(from[i].index), places_.buffers.at(to[i].index), from[i]};
       if (move.from != move.to) moves.push_back(move);
     }
-    for (Move& move : moves) {
-      bool overwritten = std::any_of(moves.begin(), moves.end(),
-                                     [&](const Move& other) { return other.to == move.from; });
-      if (!overwritten) continue;
-      BufferId aside = scratchFor(move.value);
-      copy(move.from, aside, m_.shape(move.value));
-      move.from = aside;
+    while (!moves.empty()) {
+      const auto next = std::ranges::find_if(moves, [&](const Move& move) {
+        return std::ranges::find(moves, move.to, &Move::from) == moves.end();
+      });
+      if (next != moves.end()) {
+        copy(next->from, next->to, m_.shape(next->value));
+        moves.erase(next);
+      } else {
+        setAside(moves);
+      }
     }
-    for (const Move& move : moves) copy(move.from, move.to, m_.shape(move.value));
+  }
+
+  // What the first of the moves takes the place of.
+  void setAside(std::vector<Move>& moves) {
+    const BufferId taken = moves.front().to;
+    const Value value = std::ranges::find(moves, taken, &Move::from)->value;
+    const BufferId aside = scratchFor(value);
+    copy(taken, aside, m_.shape(value));
+    for (Move& move : moves)
+      if (move.from == taken) move.from = aside;
   }
 
   Status emitBranch(const Op& op, V condition, size_t first) {
