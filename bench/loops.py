@@ -87,6 +87,32 @@ def rigid_bodies_64():
 
 
 @workload("loops", goal=1)
+def covariance_5x5_4000():
+    def step(state, x):
+        mean, covariance = state
+        off = x - mean
+        mean = mean + 0.02 * off
+        covariance = 0.98 * covariance + 0.02 * jnp.outer(off, off)
+        return (mean, covariance), covariance.sum(1)
+
+    return lambda x: jax.lax.scan(step, (jnp.zeros(5), jnp.eye(5)), x), (normal(4000, 5),)
+
+
+@workload("loops", goal=1)
+def hash_table_6000():
+    places = 16384
+
+    def insert(table, key):
+        first = (key * 40503 >> 4) & (places - 1)
+        place = jax.lax.while_loop(lambda p: (table[p] != -1) & (table[p] != key),
+                                   lambda p: (p + 1) & (places - 1), first)
+        return table.at[place].set(key), place
+
+    keys = np.random.default_rng(0).integers(0, 1 << 20, 6000).astype(np.int32)
+    return lambda keys: jax.lax.scan(insert, jnp.full(places, -1, jnp.int32), keys), (keys,)
+
+
+@workload("loops", goal=1)
 def lstm_128():
     hidden, batch = 128, 16
 

@@ -26,8 +26,9 @@ def run(*arguments, **environment):
 @pytest.fixture(scope="module")
 def dump(tmp_path_factory):
     folder = tmp_path_factory.mktemp("dump")
+    # A level whose kernels all go through LLVM's own IR.
     done = run(sys.executable, "-c", PROGRAM, JAX_PLATFORMS="tercel", TERCEL_DUMP=str(folder),
-               TERCEL_EVAL="0")
+               TERCEL_EVAL="0", TERCEL_CPU="x86-64-v2")
     assert done.returncode == 0, done.stderr
     return next(path for path in sorted(folder.iterdir()) if (path / "input.mlirbc").exists())
 
