@@ -34,7 +34,11 @@ constexpr int64_t kMostReduced = 8, kMostVectors = 3;
 
 bool reducesInLanes(const ir::Module& m, const Cluster& cluster, const Machine& machine) {
   const int64_t most = kMostVectors * vectorLanes(m, cluster, machine);
-  auto isWhole = [&](Value v) { return m.shape(v).dims == cluster.domain; };
+  Dims kept;
+  for (size_t d = 0; d < cluster.domain.size(); ++d)
+    if (!cluster.reduced[d]) kept.push_back(cluster.domain[d]);
+  const Dims& all = m.shape(cluster.outputs[0]).dims;
+  auto isWhole = [&](Value v) { return m.shape(v).dims == all; };
   auto isShort = [&](ir::OpId id) {
     const Op& op = m.op(id);
     if (op.kind != OpKind::reduce_) return op.regions.empty();
@@ -42,7 +46,8 @@ bool reducesInLanes(const ir::Module& m, const Cluster& cluster, const Machine& 
            kMostReduced * m.shape(op.result(0)).elements();
   };
   return cluster.nest == Nest::rows && cluster.domain.size() > 1 &&
-         elementCount(cluster.domain) <= most && std::ranges::all_of(cluster.outputs, isWhole) &&
+         elementCount(cluster.domain) <= most && (all == cluster.domain || all == kept) &&
+         std::ranges::all_of(cluster.outputs, isWhole) &&
          std::ranges::all_of(cluster.ops, isShort);
 }
 
