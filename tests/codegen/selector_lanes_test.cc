@@ -15,17 +15,7 @@ using kernel::Scalar;
 using kernel::Type;
 using kernel::V;
 
-// What a kernel writes for one task; nothing where the machine has not the instructions.
-template <class T, class In = T>
-std::vector<T> results(const Kernel& kernel, std::vector<In> x, size_t count) {
-  const Target target = *Target::named("x86-64-v4");
-  EXPECT_FALSE(usesLlvm(kernel, target));
-  if (!runsHere(target)) return {};
-  std::vector<T> out(count);
-  compile(kernel, target)({x.data(), out.data()});
-  return out;
-}
-
+// The vector that `made` makes of x; nothing where the machine has not the instructions.
 template <class T, class In = T>
 std::vector<T> resultsOf(Scalar from, Scalar to, std::vector<In> x, size_t count,
                          const std::function<V(Builder&, kernel::BufferId)>& made) {
@@ -33,7 +23,12 @@ std::vector<T> resultsOf(Scalar from, Scalar to, std::vector<In> x, size_t count
   Builder b(kernel);
   auto in = b.addParam(from, true), out = b.addParam(to, false);
   b.store(out, b.index(0), made(b, in));
-  return results<T, In>(kernel, std::move(x), count);
+  const Target target = *Target::named("x86-64-v4");
+  EXPECT_FALSE(usesLlvm(kernel, target));
+  if (!runsHere(target)) return {};
+  std::vector<T> results(count);
+  compile(kernel, target)({x.data(), results.data()});
+  return results;
 }
 
 template <class T>

@@ -111,9 +111,8 @@ class Selector {
   Reg shift(const Inst& inst);
   Reg vectorOp(const std::string& stem, const Inst& inst, bool commutes);
   Reg splat(const Inst& inst);
-  Reg rarely(const Inst& inst);
-
   Reg splatMask(Reg set, Type type);
+  Reg rarely(const Inst& inst);
 
   // selector_divide.cc
   Reg highProduct(const Inst& inst);

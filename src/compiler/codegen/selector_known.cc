@@ -3,6 +3,7 @@
 
 #include "compiler/codegen/selector.h"
 #include "compiler/codegen/selector_names.h"
+#include "compiler/kernel/bounds.h"
 
 namespace tercel::codegen {
 
@@ -28,17 +29,13 @@ std::optional<uint64_t> computed(Opcode op, uint64_t a, uint64_t b, uint64_t wid
   }
 }
 
-uint64_t lowBits(kernel::Type type) {
-  return ~uint64_t{0} >> (64 - kernel::bitWidth(type.scalar));
-}
-
 }  // namespace
 
 const Selector::Lanes* Selector::lanesOf(V v, Lanes& storage) const {
   if (auto found = known_.find(v.index); found != known_.end()) return &found->second;
   uint64_t bits;
   if (!constantBits(v, &bits)) return nullptr;
-  storage.assign(kernel_.type(v).lanes, bits & lowBits(kernel_.type(v)));
+  storage.assign(kernel_.type(v).lanes, kernel::truncateTo(bits, kernel_.type(v).scalar));
   return &storage;
 }
 
@@ -66,7 +63,7 @@ Selector::Lanes Selector::knownLanes(const Inst& inst) const {
   for (size_t i = 0; i < count; ++i) {
     const std::optional<uint64_t> lane = computed(inst.op, (*a)[i], (*b)[i], width);
     if (!lane) return {};
-    lanes.push_back(*lane & lowBits(inst.type));
+    lanes.push_back(kernel::truncateTo(*lane, inst.type.scalar));
   }
   return lanes;
 }

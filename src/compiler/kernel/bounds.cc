@@ -25,6 +25,11 @@ int64_t signExtend(uint64_t bits, Scalar s) {
   return static_cast<int64_t>(bits << shift) >> shift;
 }
 
+uint64_t truncateTo(uint64_t bits, Scalar s) {
+  int width = bitWidth(s);
+  return width == 64 ? bits : bits & ((uint64_t{1} << width) - 1);
+}
+
 Bounds boundsOf(const Kernel& kernel, V v, const KnownBounds* known, int depth) {
   const Scalar s = kernel.type(v).scalar;
   const Bounds all = allOf(s);

@@ -6,7 +6,9 @@
 
 namespace tercel::kernel {
 
+// The low bits that a number of the type has, as a signed number and by themselves.
 int64_t signExtend(uint64_t bits, Scalar s);
+uint64_t truncateTo(uint64_t bits, Scalar s);
 
 struct Bounds {
   int64_t least, most;  // inclusive, of the number as a signed one

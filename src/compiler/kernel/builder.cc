@@ -39,11 +39,6 @@ bool commutes(Opcode op) {
   }
 }
 
-uint64_t truncateTo(uint64_t bits, Scalar s) {
-  int width = bitWidth(s);
-  return width == 64 ? bits : bits & ((uint64_t{1} << width) - 1);
-}
-
 uint64_t numberBits(Scalar s, double value) {
   switch (s) {
     case Scalar::f16: return doubleToHalf(value);
@@ -344,8 +339,7 @@ std::optional<int64_t> Builder::firstLanesOf(V mask) const {
     return {};
   const Inst* lanes = kernel_.def(test->operands[0]);
   if (!lanes || lanes->op != Opcode::lane_ids || bitWidth(lanes->type.scalar) > 32) return {};
-  const int unused = 64 - bitWidth(lanes->type.scalar);
-  return static_cast<int64_t>(count << unused) >> unused;
+  return signExtend(count, lanes->type.scalar);
 }
 
 V Builder::any(V mask) {

@@ -25,18 +25,18 @@ bool isMadeOfIota(const Rewriter& rw, Value v, int depth) {
          std::ranges::all_of(op->operands, made);
 }
 
-}  // namespace
-
 bool isCounted(const Rewriter& rw, const Op& op) {
   constexpr int kDepth = 8;
   return op.kind != OpKind::constant_ && isMadeOfIota(rw, op.result(), kDepth);
 }
 
+}  // namespace
+
 Value narrowedCount(Rewriter& rw, const Op& op, DType to) {
+  if (byteSize(to) < 4 || !isCounted(rw, op)) return {};
   const Shape result{to, rw.shape(op.result()).dims};
   const OpKind kind = op.kind;
-  if (kind == OpKind::iota_ &&
-      result.dims[op.integer(AttrKey::iota_dimension)] > kMostCounted)
+  if (kind == OpKind::iota_ && result.dims[op.integer(AttrKey::iota_dimension)] > kMostCounted)
     return {};
   Values operands = op.operands;
   const Attrs attrs = op.attrs;

@@ -26,7 +26,7 @@ Value narrowedArithmetic(Rewriter& rw, const Op& convert) {
   const DType from = rw.shape(wide).dtype, to = rw.shape(convert.result()).dtype;
   const Op* op = rw.def(wide);
   if (!op || !isInteger(from) || !isInteger(to) || byteSize(to) >= byteSize(from)) return {};
-  if (byteSize(to) >= 4 && isCounted(rw, *op)) return narrowedCount(rw, *op, to);
+  if (Value counted = narrowedCount(rw, *op, to); counted.valid()) return counted;
   if (rw.otherUses(wide) > 0) return {};
   auto narrow = [&](Value v) { return isNarrow(rw, v, to); };
   if (!std::ranges::all_of(op->operands, narrow)) return {};

@@ -13,9 +13,8 @@ ir::Value canonicalArithmetic(Rewriter& rw, const ir::Op& op);
 ir::Value canonicalSelection(Rewriter& rw, const ir::Op& op);
 // canonicalise_narrow.cc: a conversion to a narrower integer
 ir::Value narrowedArithmetic(Rewriter& rw, const ir::Op& convert);
-// canonicalise_count.cc: what is made of iota and constants alone, and costs nothing where it is made
-// twice; one such op with a result of 32 bits; a sum of them that numbers its elements in order
-bool isCounted(const Rewriter& rw, const ir::Op& op);
+// canonicalise_count.cc: of what is made of iota and constants alone, and costs nothing where it is
+// made twice: an op with a narrower result, of at least 32 bits; a sum that numbers its elements in order
 ir::Value narrowedCount(Rewriter& rw, const ir::Op& op, DType to);
 ir::Value countedInOrder(Rewriter& rw, const ir::Op& add);
 // canonicalise_floor.cc: selections that round quotients down

@@ -27,20 +27,31 @@ Real<B> fmodAnywhere(Real<B> x, Real<B> y) {
   return select(isNan(y), y, xorSign(abs(rest), x));
 }
 
+// Below it a quotient that is cut is exact, or one too large.
+template <class B>
+inline constexpr double kMostQuotient = Format<B>::kIsF64 ? 0x1p50 : 0x1p21;
+
+// `rest`, but what x leaves of y where the quotient is not below that.
+template <class B>
+Real<B> restOf(Real<B> rest, Mask<B> is_below, Real<B> x, Real<B> y) {
+  return rarely("remainder_special", !is_below,
+                [](Real<B>, Real<B> v, Real<B> w) { return fmodAnywhere(v, w); },
+                orSignOf(rest, x), x, y);
+}
+
 // Where the quotient is not large it is computed a little too large, by the divisor's reciprocal, and
 // then the quotient or one more once it is cut: the difference is exact, and tells which.
 template <class B>
 Real<B> fmod(Real<B> x, Real<B> y) {
   constexpr bool f64 = Format<B>::kIsF64;
-  constexpr double more = f64 ? 1 + 0x1p-51 : 1 + 0x1p-22, most = f64 ? 0x1p50 : 0x1p21;
+  constexpr double more = f64 ? 1 + 0x1p-51 : 1 + 0x1p-22;
   constexpr double largest = f64 ? 0x1p1022 : 0x1p126;  // has a reciprocal with all bits
   Real<B> size = abs(x), divisor = abs(y);
   Real<B> reciprocal = select(divisor > largest, Format<B>::kNan, more / divisor);
   Real<B> quotient = size * reciprocal;
   Real<B> rest = fma(-trunc(quotient), divisor, size);
-  rest = orSignOf(select(rest < 0.0, rest + divisor, rest), x);
-  return rarely("remainder_special", !(quotient < most),
-                [](Real<B>, Real<B> v, Real<B> w) { return fmodAnywhere(v, w); }, rest, x, y);
+  rest = select(rest < 0.0, rest + divisor, rest);
+  return restOf(rest, quotient < kMostQuotient<B>, x, y);
 }
 
 // By a power of two from 1 on, where the quotient is exact or less than 1.
@@ -53,16 +64,13 @@ typename B::V remainderByPower(B& b, typename B::V v, double y) {
 // Of one number: branches that are foreseen take less than what they leave out, mostly all.
 template <class B>
 Real<B> fmodByBranch(Real<B> x, Real<B> y) {
-  constexpr double most = Format<B>::kIsF64 ? 0x1p50 : 0x1p21;
   Real<B> size = abs(x), divisor = abs(y);
   auto once = [](Real<B>, Real<B> v, Real<B> d) {
     Real<B> rest = fma(-trunc(v / d), d, v);  // exact, below 0 where the quotient was rounded up
     return select(rest < 0.0, rest + d, rest);
   };
   Real<B> rest = rarely("remainder_once", size >= divisor, once, size, size, divisor);
-  return rarely("remainder_special", !(size < divisor * most),
-                [](Real<B>, Real<B> v, Real<B> w) { return fmodAnywhere(v, w); },
-                orSignOf(rest, x), x, y);
+  return restOf(rest, size < divisor * kMostQuotient<B>, x, y);
 }
 
 template <class B>

@@ -111,23 +111,13 @@ Mask<B> isLargeAngle(Real<B> x) {
   return abs(x) > kSmallAngle<B>;
 }
 
-// The same for |x| up to pi/2.
-template <class B>
-Real<B> reduceNearAngle(Real<B> x, bool quarter) {
-  using C = Coefficients<B::kBits>;
-  return quarter ? (C::half_pi[0] - abs(x)) + C::half_pi[1] : x;
-}
-
 // reduceSmallAngle, where few are larger than pi/2 and what is left out is waited for.
-template <class B>
-Real<B> reduceByBranch(Real<B> x, bool quarter) {
-  Mask<B> far = abs(x) > Coefficients<B::kBits>::half_pi[0];
-  Real<B> near = reduceNearAngle(x, quarter);
-  if (!quarter)
-    return rarely("reduce_angle", far, [](Real<B>, Real<B> v) { return reduceSmallAngle(v, false); },
-                  near, x);
-  return rarely("reduce_quarter", far, [](Real<B>, Real<B> v) { return reduceSmallAngle(v, true); },
-                near, x);
+template <bool quarter, class B>
+Real<B> reduceByBranch(Real<B> x) {
+  using C = Coefficients<B::kBits>;
+  Real<B> near = quarter ? (C::half_pi[0] - abs(x)) + C::half_pi[1] : x;
+  return rarely(quarter ? "reduce_quarter" : "reduce_angle", abs(x) > C::half_pi[0],
+                [](Real<B>, Real<B> v) { return reduceSmallAngle(v, quarter); }, near, x);
 }
 
 // r in [-pi/2, pi/2] with sin r = sin x, or cos x if `quarter`.
@@ -137,7 +127,9 @@ Real<B> reduceAngle(Real<B> x, bool quarter) {
   auto reduce = [](Real<B> small, Real<B> v, Real<B> q) {
     return select(isLargeAngle(v), reduceLargeAngle(v, q), small);
   };
-  Real<B> small = isScalar(*x.b) ? reduceByBranch(x, quarter) : reduceSmallAngle(x, quarter);
+  Real<B> small = !isScalar(*x.b) ? reduceSmallAngle(x, quarter)
+                  : quarter       ? reduceByBranch<true>(x)
+                                  : reduceByBranch<false>(x);
   return rarely("reduce_large_angle", isLargeAngle(x), reduce, small, quarter ? abs(x) : x, turn);
 }
 
