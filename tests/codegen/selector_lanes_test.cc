@@ -72,6 +72,51 @@ TEST(SelectorLanes, ShufflesOfShortVectors) {
   }
 }
 
+// Lanes that one instruction moves: within blocks, of one vector or half of each, in their places.
+template <class T>
+void checkPlaces(Scalar scalar, int lanes, const std::function<int(std::mt19937&, int)>& place) {
+  std::mt19937 random(lanes);
+  const auto x = numbered<T>(static_cast<size_t>(2 * lanes));
+  for (int turn = 0; turn < 12; ++turn) {
+    std::vector<int16_t> list;
+    for (int i = 0; i < lanes; ++i)
+      list.push_back(static_cast<int16_t>(random() % 9 ? place(random, i) : -1));
+    auto out = resultsOf<T>(scalar, scalar, x, list.size(), [&](Builder& b, kernel::BufferId in) {
+      return b.shuffle(b.load(in, b.index(0), lanes), b.load(in, b.index(lanes), lanes), list);
+    });
+    for (size_t i = 0; i < out.size(); ++i) {
+      if (list[i] < 0) continue;
+      ASSERT_EQ(out[i], x[static_cast<size_t>(list[i])]) << lanes << " lanes, lane " << i;
+    }
+  }
+}
+
+template <class T>
+void checkPlacesOf(Scalar scalar, int lanes) {
+  const int block = 16 / static_cast<int>(sizeof(T)), half = block / 2;
+  auto start = [&](int i) { return i / block * block; };
+  checkPlaces<T>(scalar, lanes, [&](auto& random, int i) {  // each lane stays
+    return i + static_cast<int>(random() % 2) * lanes;
+  });
+  checkPlaces<T>(scalar, lanes, [&](auto&, int i) { return start(i) + block - 1 - i % block; });
+  checkPlaces<T>(scalar, lanes, [&](auto&, int i) { return start(i) + i % block * 3 % block; });
+  for (bool turned : {false, true})
+    checkPlaces<T>(scalar, lanes, [&](auto&, int i) {  // half of each
+      return start(i) + (i * 3 + 1) % block + (i / half % 2 == turned) * lanes;
+    });
+  for (int moved = 0; moved < lanes; ++moved)
+    checkPlaces<T>(scalar, lanes, [&](auto& random, int i) {
+      return i == moved ? static_cast<int>(random() % static_cast<unsigned>(2 * lanes)) : i;
+    });
+}
+
+TEST(SelectorLanes, ShufflesByOneInstruction) {
+  for (int lanes : {4, 8, 16}) checkPlacesOf<float>(Scalar::f32, lanes);
+  for (int lanes : {4, 8, 16}) checkPlacesOf<int32_t>(Scalar::i32, lanes);
+  for (int lanes : {2, 4, 8}) checkPlacesOf<double>(Scalar::f64, lanes);
+  for (int lanes : {2, 4, 8}) checkPlacesOf<int64_t>(Scalar::i64, lanes);
+}
+
 TEST(SelectorLanes, PartsOfMasks) {
   std::vector<uint8_t> flags;
   for (int i = 0; i < 64; ++i) flags.push_back(i % 3 == 0 || i % 5 == 1);

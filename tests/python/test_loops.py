@@ -391,6 +391,10 @@ def test_components_by_other_ways(agree, rng):
         (x[:, :2], x[:, 2:])), x)
     agree(lambda x: lax.fori_loop(0, 5, lambda i, s: lax.fori_loop(0, 4, lambda j, u: jnp.stack(
         [u[:, 1], u[:, 0] + j, u[:, 3] * s[:, 2], u[:, 2]], 1), s), x), x)
+    agree(lambda x, y: lax.fori_loop(0, 5, lambda i, c: (
+        jnp.stack([c[0][:, 1], c[0][:, 0], c[0][:, 3], c[0][:, 2]], 1),
+        lax.fori_loop(0, 4, lambda j, u: jnp.stack(
+            [u[:, 1], u[:, 0], u[:, 3] * 0.5, u[:, 2]], 1), c[1])), (x, y)), x, x[::-1])
     agree(lambda x: lax.fori_loop(0, 9, lambda i, s: jnp.where(
         s[:, :1] > 0, jnp.stack([s[:, 1], -s[:, 0], s[:, 3], s[:, 2]], 1), s[:, ::-1] + i), x), x)
     agree(lambda x: lax.fori_loop(0, 9, lambda i, s: lax.cond(
@@ -633,7 +637,7 @@ def fallen(state):
 
 
 @pytest.mark.parametrize("batch", [None, 5, 64])
-def test_states_of_few_components(agree, rng, batch):
+def test_states_of_short_vectors(agree, rng, batch):
     def run(*state):
         last, places = lax.scan(lambda s, _: (fallen(s), s[0]), state, None, length=12)
         return *last, places
@@ -654,6 +658,41 @@ def test_numbers_of_a_vector(agree, rng, n):
     agree(lambda x: lax.fori_loop(0, 9, turn, x), floats(rng, n))
     agree(lambda x: lax.while_loop(lambda s: (s[0][0] < 30) & (s[1] < 9),
                                    lambda s: (turn(0, s[0]) + 3, s[1] + 1), (x, 0)), floats(rng, n))
+
+
+WRITTEN = {
+    "swapped": lambda i, f, g: (f.at[0].set(f[-1]).at[-1].set(f[0]), g),
+    "one": lambda i, f, g: (f.at[1].set(g[0]), g.at[-1].set(f[0])),
+    "ends": lambda i, f, g: (f.at[:2].set(g[-2:]), g[::-1]),
+    "turned": lambda i, f, g: (jnp.roll(f, 1), jnp.concatenate([g[2:], g[:2]])),
+    "sorted": lambda i, f, g: (jnp.sort(f), g.at[0].set(f.max())),
+    "branch": lambda i, f, g: (lax.cond(i % 2 == 0, lambda f: f.at[0].set(g[1]),
+                                        lambda f: f[::-1], f), g.at[1].set(f[0])),
+    "inner": lambda i, f, g: (lax.fori_loop(0, 3, lambda j, f: f.at[j % 2].set(f[-1]).at[-1].set(
+        f[0]), f), g),
+    "found": lambda i, f, g: (f.at[i % f.size].set(g[(i + 1) % g.size]), g[::-1]),
+    "columns": lambda i, f, g: (f, (f[::-1][:16].reshape(4, 4).T.reshape(-1)
+                                    if f.size >= 16 else jnp.where(f[0] > g, g, f[1]))),
+}
+
+
+# What loops write and read in parts is carried in registers where it is small.
+@pytest.mark.parametrize("dtype", ["float32", "int16", "bool"])
+@pytest.mark.parametrize("name", WRITTEN)
+def test_arrays_written_in_parts(agree, rng, name, dtype):
+    for sizes in ((3, 5), (16, 8), (17, 16)):
+        f, g = (jnp.array(rng.integers(0, 50, n) % (2 if dtype == "bool" else 99), dtype)
+                for n in sizes)
+        g = f[:16] if name == "columns" else g
+
+        def turn(i, c):
+            return WRITTEN[name](i, *c)
+
+        agree(lambda f, g: lax.fori_loop(0, 5, turn, (f, g)), f, g)
+        agree(lambda f, g: lax.while_loop(
+            lambda c: (c[0] < 6) & (c[1][0].astype("float32").sum() < 1e5),
+            lambda c: (c[0] + 1, turn(c[0], c[1])), (jnp.int32(0), (f, g)))[1], f, g)
+        agree(lambda f, g: lax.scan(lambda c, i: (turn(i, c), c[0]), (f, g), jnp.arange(4)), f, g)
 
 
 PLACES = {

@@ -19,13 +19,16 @@ std::vector<bool> findVariables(const kernel::Kernel& kernel) {
     int64_t bytes = buffer.elements * kernel::byteSize(buffer.element);
     variable.push_back(bytes > 0 && bytes <= kMaxBytes);
   }
+  std::vector<bool> accessed(variable.size());
   for (const kernel::Inst& inst : kernel.insts) {
     if (kernel::instClass(inst.op) != kernel::InstClass::memory) continue;
+    accessed[static_cast<size_t>(inst.imm)] = true;
     bool plain = inst.op == kernel::Opcode::load || inst.op == kernel::Opcode::store;
     const kernel::Inst* index = kernel.def(inst.operands[0]);
-    if (!plain || !index || index->op != kernel::Opcode::constant)
+    if (!plain || !index || index->op != kernel::Opcode::constant || index->imm + inst.offset < 0)
       variable[static_cast<size_t>(inst.imm)] = false;
   }
+  for (size_t i = 0; i < variable.size(); ++i) variable[i] = variable[i] && accessed[i];
   return variable;
 }
 

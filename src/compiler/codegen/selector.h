@@ -94,6 +94,7 @@ class Selector {
   Reg makeConstant(Type type, uint64_t bits);
   Reg vectorConstant(Type type, llvm::Constant* value);
   Reg lanesConstant(Type type, llvm::ArrayRef<uint64_t> lanes);
+  Reg maskConstant(int lanes, uint64_t bits);
   void addPool(Builder& inst, llvm::Constant* value, uint64_t bytes);
   void addRepeated(Builder& inst, const Inst& number);
   bool constantBits(V v, uint64_t* bits) const;
@@ -145,7 +146,7 @@ class Selector {
   Reg compareVectors(const Inst& inst, Type type);
   Reg select(const Inst& inst);
   Reg merge(const Inst& inst, Reg mask, Reg a, Reg b);
-  Reg maskOfAll(Reg set, int lanes);
+  Reg maskOf(Reg set, int lanes, bool in_all);
   void keepMask(const Inst& inst);
 
   // selector_bytes.cc
@@ -164,9 +165,13 @@ class Selector {
   Reg shuffleBytes(const Inst& inst, Type from);
   Reg shuffleWhole(const Inst& inst, Type from);
   Reg partOfMask(const Inst& inst);
-  Reg permute(const Inst& inst, Reg a, Reg b, Type type);
-  Reg permuteByBlocks(const Inst& inst, Reg a, Reg b, Type type);
   Reg widened(Reg a, Reg b, Type half);
+
+  // selector_permute.cc
+  Reg permute(const Inst& inst, Reg a, Reg b, Type type);
+  Reg permuteWithin(const Inst& inst, Reg a, Reg b, Type type);
+  Reg permuteByBlocks(const Inst& inst, Reg a, Reg b, Type type);
+  Reg blend(const Inst& inst, Reg a, Reg b, Type type);
 
   // selector_convert.cc
   Reg convert(const Inst& inst);
@@ -225,7 +230,8 @@ class Selector {
     bool is_none = false;
   };
   std::vector<Lane> lanes_;  // by V
-  std::map<std::tuple<int, int, uint64_t>, Reg> constants_;  // of so many lanes of so many bits
+  // Of so many lanes of so many bits (-1: of a bit each, as said).
+  std::map<std::tuple<int, int, uint64_t>, Reg> constants_;
   std::map<uint32_t, Lanes> known_;                          // by V: what lanes have
   std::vector<const llvm::Value*> memory_;  // of each buffer
   std::vector<bool> invariant_;             // nothing writes it, or one that overlaps it

@@ -125,7 +125,7 @@ Selector::Reg Selector::select(const Inst& inst) {
   } else if (!inst.type.isVector() && masks_[inst.operands[0].index].isValid()) {
     mask = masks_[inst.operands[0].index];
   } else {
-    mask = maskOfAll(value(inst.operands[0]), type.lanes);
+    mask = maskOf(value(inst.operands[0]), type.lanes, inst.type.isVector());
   }
   Reg a = operand(inst, 1), b = operand(inst, 2);
   if (type.scalar == Scalar::i1) {
@@ -173,12 +173,13 @@ void Selector::keepMask(const Inst& inst) {
     mask = make("KNOTWrr", type, {a});
 }
 
-// All lanes are as one i1.
-Selector::Reg Selector::maskOfAll(Reg set, int lanes) {
+// All lanes are as one i1, or the first one is.
+Selector::Reg Selector::maskOf(Reg set, int lanes, bool in_all) {
   const bool wide = lanes == 64;
   Reg word = newReg(wide ? "GR64" : "GR32"), mask = newReg({Scalar::i1, uint16_t(lanes)});
   finish(*start(wide ? "MOVZX64rr8" : "MOVZX32rr8", word).addReg(set));
-  word = make(wide ? "NEG64r" : "NEG32r", {wide ? Scalar::i64 : Scalar::i32, 1}, {word});
+  if (in_all)
+    word = make(wide ? "NEG64r" : "NEG32r", {wide ? Scalar::i64 : Scalar::i32, 1}, {word});
   finish(*start(wide ? "KMOVQkr" : lanes == 32 ? "KMOVDkr" : "KMOVWkr", mask).addReg(word));
   return mask;
 }

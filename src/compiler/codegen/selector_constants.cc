@@ -67,15 +67,13 @@ Selector::Reg Selector::makeConstant(Type type, uint64_t bits) {
                   llvm::ElementCount::getFixed(static_cast<unsigned>(all / width)),
                   number(static_cast<unsigned>(width))));
   }
-  Reg result = newReg(type);
-  auto at = [&](const std::string& name) { return startIn(*entry_, entry_->end(), name, result); };
   if (type.isVector()) {
     const uint64_t ones = type.lanes == 64 ? ~uint64_t{0} : (uint64_t{1} << type.lanes) - 1;
-    Reg lanes = constant({type.lanes == 64 ? Scalar::i64 : Scalar::i32, 1}, bits & 1 ? ones : 0);
-    const char* name = type.lanes == 64 ? "KMOVQkr" : type.lanes == 32 ? "KMOVDkr" : "KMOVWkr";
-    auto inst = at(name).addReg(lanes);
-    finish(*inst);
-  } else if (isWideFloat(type.scalar)) {
+    return maskConstant(type.lanes, bits & 1 ? ones : 0);
+  }
+  Reg result = newReg(type);
+  auto at = [&](const std::string& name) { return startIn(*entry_, entry_->end(), name, result); };
+  if (isWideFloat(type.scalar)) {
     const bool wide = width == 64;
     if (bits == 0) {
       at(wide ? "AVX512_FsFLD0SD" : "AVX512_FsFLD0SS");
@@ -93,6 +91,18 @@ Selector::Reg Selector::makeConstant(Type type, uint64_t bits) {
                                                                     : static_cast<int8_t>(n));
   }
   return result;
+}
+
+// A bit for each lane.
+Selector::Reg Selector::maskConstant(int lanes, uint64_t bits) {
+  Reg& known = constants_[{-1, lanes, bits}];
+  if (known.isValid()) return known;
+  known = newReg(Type{Scalar::i1, static_cast<uint16_t>(lanes)});
+  Reg word = constant({lanes == 64 ? Scalar::i64 : Scalar::i32, 1}, bits);
+  const char* name = lanes == 64 ? "KMOVQkr" : lanes == 32 ? "KMOVDkr" : "KMOVWkr";
+  auto inst = startIn(*entry_, entry_->end(), name, known).addReg(word);
+  finish(*inst);
+  return known;
 }
 
 Selector::Reg Selector::vectorConstant(Type type, llvm::Constant* value) {

@@ -1,8 +1,6 @@
 // Lanes that change places.
 #include <llvm/CodeGen/MachineRegisterInfo.h>
 
-#include <functional>
-
 #include "compiler/codegen/selector.h"
 #include "compiler/codegen/selector_names.h"
 
@@ -22,13 +20,6 @@ int firstOfRun(const std::vector<int16_t>& list) {
     first = own;
   }
   return std::max(first, 0);
-}
-
-// Whether `list` is what `lane` says, where it is defined.
-bool isList(const std::vector<int16_t>& list, const std::function<int(int)>& lane) {
-  for (int i = 0; i < static_cast<int>(list.size()); ++i)
-    if (list[static_cast<size_t>(i)] >= 0 && list[static_cast<size_t>(i)] != lane(i)) return false;
-  return true;
 }
 
 }  // namespace
@@ -161,14 +152,6 @@ Selector::Reg Selector::shuffleWithin(const Inst& inst, Reg a, Type from) {
     return bits == 256 ? make("VEXTRACTF64x4Zrr", type, {a}, first * width / bits)
                        : make(cat("VEXTRACTF32x4", widthSuffix(from), "rr"), type, {a},
                               first / in_block);
-  if (bits == kBlockBits && from_bits == kBlockBits) {
-    int64_t code = 0;
-    for (size_t i = 0; i < inst.list.size(); ++i) {
-      int lane = std::max<int>(inst.list[i], 0);
-      code |= static_cast<int64_t>(lane) << (width == 32 ? 2 * i : i);
-    }
-    return make(width == 32 ? "VPSHUFDZ128ri" : "VPERMILPDZ128ri", type, {a}, code);
-  }
   if (bits == from_bits) return permute(inst, a, Reg(), type);
   if (bits > from_bits) {
     Reg wide = newReg(type), none = undefined(type);
@@ -180,60 +163,6 @@ Selector::Reg Selector::shuffleWithin(const Inst& inst, Reg a, Type from) {
   whole.list.resize(static_cast<size_t>(from.lanes), -1);
   Reg all = permute(whole, a, Reg(), from);
   return copy(all, newReg(type), names_.part(bits == 256 ? "sub_ymm" : "sub_xmm"));
-}
-
-// Lanes of two vectors interleaved within each block, or whole blocks of the one before some of the
-// other: without a vector of places. Invalid where it is neither.
-Selector::Reg Selector::permuteByBlocks(const Inst& inst, Reg a, Reg b, Type type) {
-  const int width = kernel::bitWidth(type.scalar), lanes = type.lanes;
-  const int in_block = kBlockBits / width, blocks = lanes / in_block;
-  for (int unit = 1; unit * width <= 64; ++unit)
-    for (int high = 0; high < 2; ++high) {
-      const int units = in_block / unit;
-      auto interleaved = [&](int i) {
-        const int n = i / unit % units;
-        return (n % 2 ? lanes : 0) + i / in_block * in_block + (n + high * units) / 2 * unit +
-               i % unit;
-      };
-      if (!isList(inst.list, interleaved)) continue;
-      const char* name = unit * width == 32 ? "DQ" : "QDQ";
-      return make(cat("VPUNPCK", high ? "H" : "L", name, widthSuffix(type), "rr"), type, {a, b});
-    }
-  if (blocks < 2) return {};
-  std::vector<int> from;  // blocks of each half of the result, in its own vector
-  int64_t code = 0;
-  for (int k = 0; k < blocks; ++k) {
-    const int first = inst.list[static_cast<size_t>(k * in_block)];
-    const int block = first / in_block - (k < blocks / 2 ? 0 : blocks);
-    if (first < 0 || block < 0 || block >= blocks) return {};
-    from.push_back(block + (k < blocks / 2 ? 0 : blocks));
-    code |= static_cast<int64_t>(block) << (blocks == 4 ? 2 * k : k);
-  }
-  auto whole = [&](int i) {
-    return from[static_cast<size_t>(i / in_block)] * in_block + i % in_block;
-  };
-  if (!isList(inst.list, whole)) return {};
-  return make(cat("VSHUFI32X4", widthSuffix(type), "rri"), type, {a, b}, code);
-}
-
-// Any lanes of one or two vectors of the result's width.
-Selector::Reg Selector::permute(const Inst& inst, Reg a, Reg b, Type type) {
-  const int width = kernel::bitWidth(type.scalar);
-  const int lanes = registerBits(type) / width;
-  if (lanes != type.lanes) return refuse(), Reg();
-  if (b.isValid())
-    if (Reg simple = permuteByBlocks(inst, a, b, type); simple.isValid()) return simple;
-  llvm::SmallVector<uint64_t, 16> from;
-  for (int lane : inst.list) from.push_back(lane < 0 ? from.size() % lanes : lane);
-  const Type index{width == 64 ? Scalar::i64 : Scalar::i32, static_cast<uint16_t>(lanes)};
-  Reg places = lanesConstant(index, from);
-  const std::string suffix =
-      cat(kernel::isFloat(type.scalar) ? floatSuffix(type)
-                                       : std::string(1, integerLetter(type.scalar)),
-          widthSuffix(type), "rr");
-  if (b.isValid()) return make("VPERMT2" + suffix, type, {a, places, b});
-  if (registerBits(type) == kBlockBits) return make("VPERMT2" + suffix, type, {a, places, a});
-  return make("VPERM" + suffix, type, {places, a});
 }
 
 // Two vectors as one.

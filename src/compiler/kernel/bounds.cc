@@ -186,7 +186,9 @@ class LimitDropper {
     std::vector<bool> unused(k_.insts.size());
     for (size_t i = k_.insts.size(); i-- > 0;) {
       const Inst& inst = k_.insts[i];
-      if (instClass(inst.op) != InstClass::pure || uses[inst.results[0].index] > 0) continue;
+      if (inst.results.empty() || instClass(inst.op) != InstClass::pure ||
+          uses[inst.results[0].index] > 0)
+        continue;
       unused[i] = true;
       for (V v : inst.operands) --uses[v.index];
       k_.insts[i].operands.clear();

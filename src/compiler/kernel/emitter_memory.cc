@@ -124,10 +124,11 @@ int64_t Emitter::mostApart(Scalar stored, V mask) const {
 }
 
 // Every step-th element, of a negative step from the last. Those beside them are found in the same
-// vectors, but for the last one.
+// vectors, but for the last one, if there are such before the first of all that is read.
 V Emitter::loadStrided(BufferId buffer, const Index& index, int step) {
   const int64_t first = index.constant + std::min(0, (lanes_ - 1) * step);
-  const int64_t ahead = first > 0 ? first % step : 0;
+  const int64_t before = first > 0 ? first % step : 0;
+  const int64_t ahead = before <= space_.lowest(index) ? before : 0;
   std::vector<int64_t> places;
   for (int lane = 0; lane < lanes_; ++lane)
     places.push_back(index.constant + int64_t{lane} * step - (first - ahead));

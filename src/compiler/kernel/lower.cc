@@ -1,6 +1,7 @@
 #include "compiler/kernel/bounds.h"
 #include "compiler/kernel/cluster.h"
 #include "compiler/kernel/nest.h"
+#include "compiler/kernel/promote.h"
 
 namespace tercel::kernel {
 namespace {
@@ -32,6 +33,7 @@ Status lowerNest(Lowering& low) {
 Result<Kernel> lower(const ir::Module& module, const Cluster& cluster, const Machine& machine) {
   KernelLowering low(module, cluster, machine);
   TERCEL_TRY(lowerNest(low));
+  promoteScratch(low.kernel);
   dropLimits(low.kernel);
   low.kernel.cost = clusterCost(module, cluster, machine);
   return std::move(low.kernel);

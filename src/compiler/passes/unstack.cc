@@ -220,8 +220,8 @@ class Unstack {
     std::vector<OpId> ops;
     for (OpId o : std::vector<OpId>(m_.region(id).ops)) {
       const Op& op = m_.op(o);
-      for (RegionId inner : op.regions) visit(inner);
-      const auto split = op.kind == OpKind::while_ ? splitOf(op) : std::nullopt;
+      for (RegionId inner : op.regions) visitInside(inner);
+      const auto split = op.kind == OpKind::while_ ? findSplit(m_, op) : std::nullopt;
       if (!split) {
         ops.push_back(o);
         continue;
@@ -236,17 +236,10 @@ class Unstack {
     m_.region(id).ops = std::move(ops);
   }
 
-  std::optional<Split> splitOf(const Op& loop) const {
-    return renames(loop) ? std::nullopt : findSplit(m_, loop);
-  }
-
-  // Whether a loop inside has become another, whose results its body does not name yet.
-  bool renames(const Op& loop) const {
-    const Region& body = m_.region(loop.regions[1]);
-    return std::ranges::any_of(body.ops, [&](OpId id) {
-      return std::ranges::any_of(m_.op(id).operands,
-                                 [&](Value v) { return renamed_.contains(v.index); });
-    });
+  void visitInside(RegionId id) {
+    const size_t before = renamed_.size();
+    visit(id);
+    if (renamed_.size() > before) rename(m_, id, renamed_);
   }
 
   Module& m_;
