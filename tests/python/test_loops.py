@@ -768,3 +768,29 @@ def test_functions_of_one_number(tercel, x64, rng, name, dtype):
     same = (got == exact) | (np.isnan(got) & np.isnan(exact))
     assert np.all(same | (ulps <= 4)), x[~same & ~(ulps <= 4)]
     assert np.array_equal(np.signbit(got)[exact == 0], np.signbit(exact)[exact == 0])
+
+
+INVARIANT = {
+    "sort": lambda a, x, i: jnp.sort(a[:, 0]) * x,
+    "rank": lambda a, x, i: x + jnp.argsort(a[0])[i % 4],
+    "cholesky": lambda a, x, i: jnp.linalg.cholesky(a @ a.T + 4 * jnp.eye(8)) @ x,
+    "solve": lambda a, x, i: jnp.linalg.solve(a + 9 * jnp.eye(8), x) + i,
+    "singular": lambda a, x, i: x / jnp.linalg.svd(a, compute_uv=False).max(),
+    "loop": lambda a, x, i: x + lax.fori_loop(0, 5, lambda j, y: jnp.sin(y) + j, a)[0],
+    "found": lambda a, x, i: x + lax.while_loop(lambda y: y < 50, lambda y: y * 1.5, jnp.abs(a).sum() + 1),
+    "interpolated": lambda a, x, i: jnp.interp(x, jnp.sort(a[0]), a[1]) + i,
+    "branch": lambda a, x, i: x * 0.9 + lax.cond(a[0, 0] > 0, jnp.sin, jnp.cos, a)[1],
+    "carried": lambda a, x, i: x * 0.5 + lax.scan(lambda c, r: (c + r, c.sum()), a[0], a)[0],
+}
+
+
+@pytest.mark.parametrize("name", INVARIANT)
+def test_what_turns_have_in_common(agree, rng, name):
+    a, x, body = floats(rng, 8, 8), floats(rng, 8), INVARIANT[name]
+    agree(lambda a, x: lax.fori_loop(0, 6, lambda i, x: body(a, x, i), x), a, x)
+    for turns in (0, 1, 5):
+        agree(lambda a, x, n: lax.while_loop(lambda c: c[0] < n, lambda c: (c[0] + 1, body(a, c[1], c[0])),
+                                             (jnp.int32(0), x))[1], a, x, np.int32(turns))
+    agree(lambda a, x: lax.map(lambda row: body(a, row, 1), jnp.stack([x, -x, x + 1])), a, x)
+    agree(lambda a, x: lax.fori_loop(0, 3, lambda i, x: lax.fori_loop(
+        0, 2, lambda j, x: body(a, x, j) * 0.5, x) + i, x), a, x)

@@ -69,3 +69,38 @@ def test_windows_of_several_dimensions(agree, rng, shape, dtype):
                 jax.ops.segment_sum(x, i, 12))
 
     agree(program, y, x, i)
+
+
+CHANGES = {
+    "set": lambda x, i, v: x.at[i].set(v),
+    "add": lambda x, i, v: x.at[i].add(v),
+    "max": lambda x, i, v: x.at[i].max(v),
+    "two": lambda x, i, v: x.at[i].set(x[0]).at[i - 3].set(v),
+    "read": lambda x, i, v: (lambda y: y.at[i + 2].set(y[i] + v))(x.at[i].set(v)),
+    "rows": lambda x, i, v: x.at[i].set(jnp.full(x.shape[1:], v, x.dtype)),
+    "slice": lambda x, i, v: jax.lax.dynamic_update_slice_in_dim(x, x[:3][::-1] * v, i, 0),
+    "several": lambda x, i, v: x.at[jnp.stack([i, i + 1, i])].set(jnp.full((3, *x.shape[1:]), v, x.dtype)),
+    "filled": lambda x, i, v: jnp.zeros_like(x).at[i].set(v),
+    "far": lambda x, i, v: x.at[i + 60].set(v, mode="drop"),
+}
+
+
+# jnp.where(p, x.at[i].set(v), x) writes to x only where p holds.
+@pytest.mark.parametrize("shape", [(70,), (40, 6)])
+@pytest.mark.parametrize("dtype", ["float32", "int8"])
+@pytest.mark.parametrize("name", CHANGES)
+def test_chosen_changes(agree, rng, name, dtype, shape):
+    change, x = CHANGES[name], jnp.array(rng.integers(-9, 9, shape), dtype)
+    p, i = jnp.array(rng.random(5) < 0.5), jnp.array(rng.integers(0, 30, 5), "int32")
+    v = jnp.array(rng.integers(1, 5, 5), dtype)
+
+    def chosen(x, p, i, v):
+        return jnp.where(p, change(x, i, v), x), jnp.where(p, x, change(x, i, v)), jnp.where(
+            p, change(x, i, v), x.at[i + 1].set(v))
+
+    agree(chosen, x, p[0], i[0], v[0])
+    agree(chosen, x, ~p[0], i[0], v[0])
+    agree(jax.vmap(chosen, (None, 0, 0, 0)), x, p, i, v)
+    agree(jax.vmap(chosen, (0, 0, None, 0)), jnp.stack([x, -x, x, x + 1, x]), p, i[0], v)
+    agree(jax.vmap(chosen), jnp.stack([x, -x, x, x + 1, x]), p, i, v)
+    agree(lambda x: jax.lax.scan(lambda x, t: (chosen(x, *t)[0], x[0]), x, (p, i, v)), x)

@@ -168,6 +168,7 @@ class Algebra : public Rewriter {
     if (op.kind == OpKind::select_ && in_reduce_.back()) return firstOfNaNs(*this, op);
     Value by = op.kind == OpKind::compare_ ? compareExtremum(op) : Value{};
     if (by.valid()) return by;
+    if (op.kind == OpKind::select_) by = selectInPlace(*this, op);
     if (op.kind == OpKind::add_) by = addInPlace(op);
     if (by.valid()) return by;
     if (actsElementByElement(*this, op)) return computeBeforeBroadcast(*this, op);

@@ -23,6 +23,12 @@ inline bool isPure(const ir::Op& op) {
   }
 }
 
+// A call of linear algebra, whose results follow from its operands alone as those of a pure op do.
+inline bool isLinalgCall(const ir::Op& op) {
+  return op.kind == ir::OpKind::custom_call_ && !hasEffect(op) &&
+         op.symbol(ir::AttrKey::call_target_name).starts_with("lapack_");
+}
+
 // Whether anything in a region must happen, or happen as often as the region runs.
 inline bool hasEffects(const ir::Module& module, ir::RegionId region) {
   bool any = false;

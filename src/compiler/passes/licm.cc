@@ -1,6 +1,7 @@
 // Loop-invariant code motion. Values that a loop carries unchanged become captures of the value
 // from outside, and two that it carries in step become one; pure ops that read nothing from the
-// loop move in front of it. What can be made again from little (constants, iotas, broadcasts and
+// loop move in front of it, whole loops and branches among them where they come to an end (or would
+// have run anyway). What can be made again from little (constants, iotas, broadcasts and
 // cheap arithmetic on them) floats: it stays in the loop, and a copy of it goes along where an op
 // that moves out needs it. Operands of products do not: they would be memory in each turn.
 #include <algorithm>
@@ -10,6 +11,7 @@
 #include "compiler/passes/effects.h"
 #include "compiler/passes/lanes.h"
 #include "compiler/passes/passes.h"
+#include "compiler/passes/ranges.h"
 
 namespace tercel::passes {
 using namespace ir;
@@ -20,9 +22,16 @@ constexpr size_t kTwinDistance = 16;   // how far apart carried values are compa
 constexpr int64_t kMaxGrowth = 2;      // result bytes that may be kept for each byte read
 constexpr int64_t kLargeBytes = 16 << 20;  // of an operand that is better made again than kept
 
+// Whom facts are asked of.
+struct Reader final : Rewriter {
+  using Rewriter::Rewriter;
+  bool visit(OpId) override { return false; }
+};
+
 class Hoister {
  public:
-  explicit Hoister(Module& module) : module_(module), multiplied_(module.valueCount()) {
+  explicit Hoister(Module& module)
+      : module_(module), reader_(module), multiplied_(module.valueCount()) {
     for (uint32_t i = 0; i < module.opCount(); ++i)
       if (const Op& op = module.op(OpId{i}); isProduct(op.kind))
         for (Value v : op.operands) multiplied_[v.index] = true;
@@ -30,14 +39,15 @@ class Hoister {
 
   bool run() {
     for (size_t i = 0; i < module_.functions.size(); ++i)
-      walk(module_.functions[i].body, {0, false});
+      walk(module_.functions[i].body, {});
     return changed_;
   }
 
  private:
   struct Place {
-    int depth;
-    bool in_loop;  // directly in a loop's condition or body
+    int depth = 0;
+    bool in_loop = false;  // directly in a loop's condition or body
+    bool runs = false;     // at least once
   };
   struct Facts {
     int level = 0;        // depth of the region the value is made in
@@ -80,10 +90,11 @@ class Hoister {
   }
 
   void walkRegions(OpId op, Place place, std::vector<OpId>& out) {
-    bool loop = module_.op(op).kind == OpKind::while_;
+    const bool loop = module_.op(op).kind == OpKind::while_;
     for (size_t i = 0; i < module_.op(op).regions.size(); ++i) {
       std::vector<OpId> outer = std::exchange(hoisted_, {});
-      walk(module_.op(op).regions[i], {place.depth + 1, loop});
+      const bool runs = loop && (i == 0 || runsOnce(module_.op(op)));
+      walk(module_.op(op).regions[i], {place.depth + 1, loop, runs});
       std::vector<OpId> hoisted = std::exchange(hoisted_, std::move(outer));
       for (OpId inner : hoisted) settle(inner, place, out);
     }
@@ -92,10 +103,10 @@ class Hoister {
   // Puts an op where it belongs: here, or on the list of what moves out of this region.
   void settle(OpId id, Place place, std::vector<OpId>& out) {
     Op& op = module_.op(id);
-    bool invariant = place.in_loop && isInvariant(op, place.depth);
+    bool invariant = place.in_loop && isInvariant(op, place);
     bool floats = invariant && shouldFloat(op);
     if (invariant && !floats) {
-      for (Value& v : op.operands) v = outside(v, place.depth);
+      moveOut(id, place.depth);
       hoisted_.push_back(id);
       changed_ = true;
     } else {
@@ -107,27 +118,59 @@ class Hoister {
     }
   }
 
-  bool isInvariant(const Op& op, int depth) {
-    if (!isPure(op) || opClass(op.kind) == OpClass::control || op.results.empty()) return false;
-    for (Value v : op.results)
-      if (module_.type(v).is_token) return false;
-    for (Value v : op.operands)
-      if (facts(v).level >= depth && !facts(v).floats) return false;
-    for (RegionId region : op.regions)
-      if (capturesFrom(region, depth)) return false;
-    return true;
+  // A loop that ends: it counts up to a number.
+  bool isCounted(const Op& loop) const { return counterOf(reader_, loop).has_value(); }
+  bool runsOnce(const Op& loop) const {
+    const std::optional<Counter> counter = counterOf(reader_, loop);
+    return counter && counter->first < counter->limit;
   }
 
-  bool capturesFrom(RegionId id, int depth) {
-    auto isThere = [&](Value v) { return facts(v).level == depth; };
-    const Region& region = module_.region(id);
-    if (std::ranges::any_of(region.results, isThere)) return true;
-    for (OpId inner : region.ops) {
-      if (std::ranges::any_of(module_.op(inner).operands, isThere)) return true;
-      for (RegionId deeper : module_.op(inner).regions)
-        if (capturesFrom(deeper, depth)) return true;
+  bool isInvariant(const Op& op, Place place) {
+    if (!repeats(op, place.runs) || op.results.empty()) return false;
+    for (Value v : op.results)
+      if (module_.type(v).is_token) return false;
+    auto stays = [&](Value v) { return facts(v).level >= place.depth && !facts(v).floats; };
+    if (std::ranges::any_of(op.operands, stays)) return false;
+    bool any = false;
+    forEachCapture(op, place.depth, [&](Value v) { any |= !facts(v).floats; });
+    return !any;
+  }
+
+  // Whether it gives the same results each time, and gives them at all.
+  bool repeats(const Op& op, bool runs) const {
+    if (isLinalgCall(op)) return true;
+    if (!isPure(op) || (op.kind == OpKind::while_ && !runs && !isCounted(op))) return false;
+    if (actsOnElements(op.kind)) return true;
+    return std::ranges::all_of(op.regions, [&](RegionId region) {
+      return std::ranges::all_of(module_.region(region).ops,
+                                 [&](OpId id) { return repeats(module_.op(id), runs); });
+    });
+  }
+
+  // f(v) for what the op's regions use of the region around it.
+  template <class F>
+  void forEachCapture(const Op& op, int depth, F&& f) {
+    for (RegionId id : op.regions) {
+      Region& region = module_.region(id);
+      for (Value& v : region.results)
+        if (facts(v).level == depth) f(v);
+      for (OpId inner : region.ops) {
+        for (Value& v : module_.op(inner).operands)
+          if (facts(v).level == depth) f(v);
+        forEachCapture(module_.op(inner), depth, f);
+      }
     }
-    return false;
+  }
+
+  // What it uses of the region that it leaves floats there.
+  void moveOut(OpId id, int depth) {
+    Values operands = module_.op(id).operands;
+    for (Value& v : operands) v = outside(v, depth);
+    module_.op(id).operands = std::move(operands);
+    std::vector<Value> captured;
+    forEachCapture(module_.op(id), depth, [&](Value v) { captured.push_back(v); });
+    for (Value v : captured) outside(v, depth);
+    forEachCapture(module_.op(id), depth, [&](Value& v) { v = facts(v).copy; });
   }
 
   // Made from nothing large, by nothing dear.
@@ -207,6 +250,7 @@ class Hoister {
   }
 
   Module& module_;
+  const Reader reader_;
   std::vector<bool> multiplied_;  // by value: an operand of a product
   std::vector<Facts> facts_;      // by value
   std::vector<OpId> hoisted_;     // out of the region being walked, in order

@@ -35,6 +35,8 @@ ir::Value canonicalWindow(Rewriter& rw, const ir::Op& op);
 ir::Value canonicalProduct(Rewriter& rw, const ir::Op& op);
 // sum_of_products.cc, for a reduce that is the only reader of what it adds up
 ir::Value sumOfProducts(Rewriter& rw, const ir::Op& reduce);
+// select_in_place.cc, for a select that is the only reader of what it chooses
+ir::Value selectInPlace(Rewriter& rw, const ir::Op& select);
 // sum_in_place.cc: to + added, which is zero around some places and read by nothing else. Negative
 // zeros of `to` stay where nothing is added. An update takes its memory: better if only that reads it
 bool isZeroAroundPlaces(const Rewriter& rw, ir::Value added);
