@@ -20,12 +20,14 @@ void RowsNest::run() {
                [&](Emitter& e, const Indices& i) { probe(e, i); });
   repeatable_ = std::ranges::all_of(
       stages_.reductions(), [&](size_t r) { return initIsRepeatable(m_, stages_.op(r)); });
-  constexpr int64_t kAccumulators = 8, kOfGathered = 2, kOfShortRows = 4;
+  constexpr int64_t kAccumulators = 8, kOfGathered = 2, kOfFew = 4;
   // Such rows are no loops, whose additions wait for each other. A task of little work must pay.
   bool is_short = rowSize() <= 4 && cluster_.ops.size() > 4;
   int64_t carried = std::max<int64_t>(1, static_cast<int64_t>(stages_.accumulators()));
   bool gathers = plan_.avoidRowsUpTo(longestGatheredRow());
-  int64_t most = gathers ? kOfGathered : is_short ? kOfShortRows : kAccumulators;
+  int64_t most = gathers              ? kOfGathered
+                 : is_short || isCostly() ? kOfFew
+                                          : kAccumulators;
   width_ = std::max<int64_t>(1, most / carried);
   if (gathers && suitsTurned()) useTurned();
   if (plan_.rows() && !repeatable_) plan_.useScalars();
@@ -41,6 +43,15 @@ void RowsNest::run() {
     if (turned_) return emitTurned(e, groups, columns[0]);
     plan_.rows() ? emitRow(e, groups) : emitColumns(e, groups, columns);
   });
+}
+
+// Additions hardly wait for each other where what is added takes long: fewer at a time are compiled
+// sooner. Several passes over columns are wide for the memory's sake.
+bool RowsNest::isCostly() const {
+  if (stages_.count() > 1 && !plan_.rows()) return false;
+  for (int stage = 0; stage < stages_.count(); ++stage)
+    if (stages_.computesCostly(stage)) return true;
+  return false;
 }
 
 // Touches everything once, reductions as opaque numbers.

@@ -33,6 +33,7 @@ class RowsNest {
 
   // nest_rows.cc: what is decided before.
   void probe(Emitter& e, const Indices& domain);
+  bool isCostly() const;
   bool foldsSlowly(const ir::Op& reduction) const;
   bool foldsSlowly() const;
   bool readsNarrow() const;

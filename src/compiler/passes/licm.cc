@@ -7,11 +7,11 @@
 #include <algorithm>
 #include <optional>
 
+#include "compiler/ir/parallel_loop.h"
 #include "compiler/passes/cost.h"
 #include "compiler/passes/effects.h"
 #include "compiler/passes/lanes.h"
 #include "compiler/passes/passes.h"
-#include "compiler/passes/ranges.h"
 
 namespace tercel::passes {
 using namespace ir;
@@ -22,16 +22,10 @@ constexpr size_t kTwinDistance = 16;   // how far apart carried values are compa
 constexpr int64_t kMaxGrowth = 2;      // result bytes that may be kept for each byte read
 constexpr int64_t kLargeBytes = 16 << 20;  // of an operand that is better made again than kept
 
-// Whom facts are asked of.
-struct Reader final : Rewriter {
-  using Rewriter::Rewriter;
-  bool visit(OpId) override { return false; }
-};
-
 class Hoister {
  public:
   explicit Hoister(Module& module)
-      : module_(module), reader_(module), multiplied_(module.valueCount()) {
+      : module_(module), multiplied_(module.valueCount()) {
     for (uint32_t i = 0; i < module.opCount(); ++i)
       if (const Op& op = module.op(OpId{i}); isProduct(op.kind))
         for (Value v : op.operands) multiplied_[v.index] = true;
@@ -118,11 +112,25 @@ class Hoister {
     }
   }
 
-  // A loop that ends: it counts up to a number.
-  bool isCounted(const Op& loop) const { return counterOf(reader_, loop).has_value(); }
+  std::optional<double> number(Value v) const {
+    const Op* op = module_.def(v);
+    const bool is_known = op && op->kind == OpKind::constant_ && module_.shape(v).rank() == 0;
+    return is_known ? std::optional(op->literal().number(0)) : std::nullopt;
+  }
+  // A loop that ends: it counts up to a limit, which stays.
+  bool isCounted(const Op& loop) const {
+    const std::optional<Counting> counts = counting(module_, loop);
+    if (!counts || !(number(counts->step) > 0)) return false;
+    const Region& condition = module_.region(loop.regions[0]);
+    const OpId made_by = module_.value(counts->limit).def;
+    return number(counts->limit) || (!std::ranges::count(condition.args, counts->limit) &&
+                                     !std::ranges::count(condition.ops, made_by));
+  }
   bool runsOnce(const Op& loop) const {
-    const std::optional<Counter> counter = counterOf(reader_, loop);
-    return counter && counter->first < counter->limit;
+    const std::optional<Counting> counts = counting(module_, loop);
+    if (!counts) return false;
+    const auto first = number(counts->first), limit = number(counts->limit);
+    return first && limit && *first < *limit;
   }
 
   bool isInvariant(const Op& op, Place place) {
@@ -250,7 +258,6 @@ class Hoister {
   }
 
   Module& module_;
-  const Reader reader_;
   std::vector<bool> multiplied_;  // by value: an operand of a product
   std::vector<Facts> facts_;      // by value
   std::vector<OpId> hoisted_;     // out of the region being walked, in order
