@@ -117,6 +117,25 @@ TEST(SelectorLanes, ShufflesByOneInstruction) {
   for (int lanes : {2, 4, 8}) checkPlacesOf<int64_t>(Scalar::i64, lanes);
 }
 
+TEST(SelectorLanes, BitsOfThree) {
+  const auto x = numbered<uint32_t>(48);
+  const Opcode ops[] = {Opcode::and_, Opcode::or_, Opcode::xor_};
+  auto computed = [](Opcode op, uint32_t a, uint32_t b) {
+    return op == Opcode::and_ ? a & b : op == Opcode::or_ ? a | b : a ^ b;
+  };
+  for (Opcode outer : ops)
+    for (Opcode inner : ops)
+      for (bool turned : {false, true}) {
+        auto out = resultsOf<uint32_t>(Scalar::i32, Scalar::i32, x, 16, [&](Builder& b, auto in) {
+          V made = b.binary(inner, b.load(in, b.index(0), 16), b.load(in, b.index(16), 16));
+          V last = b.load(in, b.index(32), 16);
+          return turned ? b.binary(outer, last, made) : b.binary(outer, made, last);
+        });
+        for (size_t i = 0; i < out.size(); ++i)
+          ASSERT_EQ(out[i], computed(outer, computed(inner, x[i], x[i + 16]), x[i + 32]));
+      }
+}
+
 TEST(SelectorLanes, PartsOfMasks) {
   std::vector<uint8_t> flags;
   for (int i = 0; i < 64; ++i) flags.push_back(i % 3 == 0 || i % 5 == 1);

@@ -5,6 +5,7 @@
 
 #include "compiler/kernel/builder.h"
 #include "compiler/kernel/text.h"
+#include "compiler/kernel/unused.h"
 #include "compiler/kernel/verifier.h"
 
 namespace tercel::kernel {
@@ -32,6 +33,7 @@ struct Limits : testing::Test {
   // How many instructions of the op are left.
   int left(Opcode op) {
     dropLimits(kernel);
+    removeUnused(kernel);
     EXPECT_TRUE(verify(kernel).ok()) << verify(kernel).message() << print(kernel);
     int count = 0;
     for (const Block& block : kernel.blocks)

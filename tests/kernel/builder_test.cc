@@ -3,6 +3,10 @@
 
 #include <gtest/gtest.h>
 
+#include <bit>
+#include <limits>
+#include <tuple>
+
 #include "compiler/kernel/text.h"
 #include "compiler/kernel/verifier.h"
 
@@ -331,6 +335,37 @@ TEST(Builder, KnowsWhatIsOfAPrecision) {
   EXPECT_FALSE(b.isOfPrecision(b.binary(Opcode::fmax, x, b.number(wide, 1.001)), Scalar::bf16));
   EXPECT_FALSE(b.isOfPrecision(b.binary(Opcode::fadd, x, x), Scalar::bf16));
   EXPECT_FALSE(b.isOfPrecision(b.binary(Opcode::fmin, x, any), Scalar::bf16));
+}
+
+TEST(Builder, ComputesNumbers) {
+  Kernel kernel;
+  Builder b(kernel);
+  const Type f32{Scalar::f32, 4}, flag{Scalar::i1, 4};
+  uint64_t bits;
+  auto is = [&](V v, double expected) {
+    if (!b.isConstant(v, &bits)) return false;
+    return kernel.type(v).scalar == Scalar::f64
+               ? std::bit_cast<double>(bits) == expected
+               : std::bit_cast<float>(static_cast<uint32_t>(bits)) == static_cast<float>(expected);
+  };
+  V x = b.number(f32, 1.3), y = b.opaque(f32), wide = b.cast(Opcode::fpext, x, Scalar::f64);
+  V nan = b.number(f32, std::numeric_limits<double>::quiet_NaN());
+  EXPECT_TRUE(is(wide, static_cast<double>(1.3f)));
+  EXPECT_TRUE(is(b.unary(Opcode::trunc_int, wide), 1));
+  EXPECT_TRUE(is(b.binary(Opcode::fmul, x, x), 1.3f * 1.3f));
+  EXPECT_TRUE(is(b.binary(Opcode::fmin, b.number(f32, 2), x), 1.3f));
+  EXPECT_FALSE(b.isConstant(b.binary(Opcode::fadd, x, nan)));
+  for (auto [p, less, with_nan] : {std::tuple{Predicate::olt, 1u, 0u}, {Predicate::fugt, 0u, 1u},
+                                   {Predicate::une, 1u, 1u}, {Predicate::ord, 1u, 0u}}) {
+    ASSERT_TRUE(b.isConstant(b.compare(Opcode::fcmp, p, x, b.number(f32, 2)), &bits));
+    EXPECT_EQ(bits, less);
+    ASSERT_TRUE(b.isConstant(b.compare(Opcode::fcmp, p, x, nan), &bits));
+    EXPECT_EQ(bits, with_nan);
+  }
+  V less = b.compare(Opcode::fcmp, Predicate::olt, y, x);
+  EXPECT_EQ(b.binary(Opcode::fmul, y, b.number(f32, 1)), y);
+  EXPECT_EQ(b.binary(Opcode::and_, b.compare(Opcode::fcmp, Predicate::une, y, x), less), less);
+  EXPECT_TRUE(b.isConstant(b.binary(Opcode::or_, less, b.constant(flag, 1)), &bits) && bits == 1);
 }
 
 }  // namespace tercel::kernel

@@ -56,6 +56,7 @@ bool Selector::run() {
       kernel_.insts, [](const Inst& inst) { return inst.op == Opcode::store_streaming; });
   if (streams) start("SFENCE", {});
   start("RET64", {});
+  for (Block* block : aside_) block->moveAfter(&function_.back());
   for (Block* block : later_) function_.push_back(block);  // refused: the function frees its own
   return !refused_;
 }
@@ -222,6 +223,7 @@ void Selector::emitWhile(const Inst& inst) {
 }
 
 void Selector::emitIf(const Inst& inst) {
+  if (inst.imm) return emitSeldom(inst);
   const bool has_else = !kernel_.blocks[inst.blocks[1]].insts.empty() || !inst.results.empty();
   Condition condition = flagsOf(inst.operands[0]);
   Block* then_block = newBlock();
@@ -246,6 +248,35 @@ void Selector::emitIf(const Inst& inst) {
     for (int i = 0; i < 2; ++i)
       llvm::MachineInstrBuilder(function_, node).addReg(yields[i][r]).addMBB(ends[i]);
   }
+}
+
+// What seldom happens is on a path of its own; else values of before stand for the results.
+void Selector::emitSeldom(const Inst& inst) {
+  llvm::SmallVector<Reg, 4> otherwise, yields;
+  for (V v : kernel_.blocks[inst.blocks[1]].yields) otherwise.push_back(value(v));
+  Condition condition = flagsOf(inst.operands[0]);
+  Block* before = block_;
+  Block* rare = aside_.emplace_back(newBlock());
+  Block* join = newBlock();
+  jumpSeldom(condition, rare, join);
+  block_ = rare;
+  emitBlock(inst.blocks[0]);
+  if (refused_) return;
+  for (V v : kernel_.blocks[inst.blocks[0]].yields) yields.push_back(value(v));
+  Block* end = block_;
+  jump(join);
+  block_ = join;
+  for (size_t r = 0; r < inst.results.size(); ++r)
+    llvm::MachineInstrBuilder(function_, phi(inst.results[r]))
+        .addReg(otherwise[r]).addMBB(before).addReg(yields[r]).addMBB(end);
+}
+
+void Selector::jumpSeldom(Condition condition, Block* rare, Block* join) {
+  const llvm::BranchProbability seldom(1, 1000);
+  start("JCC_1", {}).addMBB(rare).addImm(static_cast<int>(condition));
+  start("JMP_1", {}).addMBB(join);
+  block_->addSuccessor(rare, seldom);
+  block_->addSuccessor(join, seldom.getCompl());
 }
 
 Selector::Block* Selector::newBlock() {

@@ -61,6 +61,8 @@ class Selector {
   void emitFor(const Inst& inst);
   void emitWhile(const Inst& inst);
   void emitIf(const Inst& inst);
+  void emitSeldom(const Inst& inst);
+  void jumpSeldom(Condition condition, Block* rare, Block* join);
   Block* newBlock();
   // One whose place in the function is behind what is still to come.
   Block* laterBlock();
@@ -105,6 +107,7 @@ class Selector {
   Reg value(V v);
   Reg pure(const Inst& inst);
   Reg binary(const Inst& inst);
+  Reg bitsOfThree(const Inst& inst);
   Reg scalarBinary(const Inst& inst);
   int scaleOf(const Inst& inst) const;
   Reg scaledSum(const Inst& product, int64_t added);
@@ -239,6 +242,7 @@ class Selector {
   std::vector<const Inst*> splat_;          // by V: of a number that is loaded for it alone
   bool refused_ = false;
   std::vector<Block*> later_;  // not placed yet
+  std::vector<Block*> aside_;  // behind all others
 };
 
 }  // namespace tercel::codegen

@@ -27,6 +27,10 @@ constexpr Stem kStems[] = {
 
 bool isBits(Opcode op) { return op == Opcode::and_ || op == Opcode::or_ || op == Opcode::xor_; }
 
+unsigned bitOf(Opcode op, unsigned a, unsigned b) {
+  return op == Opcode::and_ ? a & b : op == Opcode::or_ ? a | b : a ^ b;
+}
+
 }  // namespace
 
 const Stem* stemOf(Opcode op) {
@@ -127,12 +131,28 @@ Selector::Reg Selector::binary(const Inst& inst) {
   }
   if (registerBits(type) > 512) return refuse(), Reg();
   if (inst.op == Opcode::imul && type.scalar == Scalar::i8) return byteProduct(inst);
+  if (Reg both = bitsOfThree(inst); both.isValid()) return both;
   char letter = integerLetter(type.scalar);
   if (isBits(inst.op) && kernel::bitWidth(type.scalar) < 32) letter = 'D';
   std::string name = cat(stem->vectors, letter, widthSuffix(type));
   if (letter == 'B' || letter == 'W' || kernel::bitWidth(type.scalar) < 32)
     return make(name + "rr", type, {operand(inst, 0), operand(inst, 1)});
   return vectorOp(name, inst, stem->commutes);
+}
+
+// An operation on bits and the one that made its operand, for it alone, by one instruction.
+Selector::Reg Selector::bitsOfThree(const Inst& inst) {
+  if (!isBits(inst.op)) return {};
+  for (size_t i = 0; i < 2; ++i) {
+    const Inst* inner = kernel_.def(inst.operands[i]);
+    if (!inner || !isBits(inner->op) || uses_[inst.operands[i].index] != 1) continue;
+    int64_t table = 0;
+    for (unsigned abc = 0; abc < 8; ++abc)
+      table |= int64_t{bitOf(inst.op, abc >> 2, bitOf(inner->op, abc >> 1 & 1, abc & 1))} << abc;
+    Reg a = operand(inst, 1 - i), b = operand(*inner, 0), c = operand(*inner, 1);
+    return make(cat("VPTERNLOGD", widthSuffix(inst.type), "rri"), inst.type, {a, b, c}, table);
+  }
+  return {};
 }
 
 Selector::Reg Selector::scalarBinary(const Inst& inst) {
@@ -284,11 +304,7 @@ Selector::Reg Selector::rarely(const Inst& inst) {
   Block* before = block_;
   Block* rare = newBlock();
   Block* join = newBlock();
-  const llvm::BranchProbability seldom(1, 1000);
-  start("JCC_1", {}).addMBB(rare).addImm(static_cast<int>(condition));
-  start("JMP_1", {}).addMBB(join);
-  before->addSuccessor(rare, seldom);
-  before->addSuccessor(join, seldom.getCompl());
+  jumpSeldom(condition, rare, join);
   block_ = rare;
   auto physical = [&](size_t i, Type t) {
     const int bits = registerBits(t);

@@ -99,7 +99,6 @@ class LimitDropper {
     if (!any) return;
     for (Inst& inst : k_.insts) replaceIn(inst.operands);
     for (Block& block : k_.blocks) replaceIn(block.yields);
-    removeUnused();
   }
 
  private:
@@ -175,26 +174,6 @@ class LimitDropper {
   void replaceIn(Values& values) {
     for (V& v : values)
       while (standing_for_[v.index].valid()) v = standing_for_[v.index];
-  }
-
-  void removeUnused() {
-    std::vector<uint32_t> uses(k_.values.size());
-    for (const Inst& inst : k_.insts)
-      for (V v : inst.operands) ++uses[v.index];
-    for (const Block& block : k_.blocks)
-      for (V v : block.yields) ++uses[v.index];
-    std::vector<bool> unused(k_.insts.size());
-    for (size_t i = k_.insts.size(); i-- > 0;) {
-      const Inst& inst = k_.insts[i];
-      if (inst.results.empty() || instClass(inst.op) != InstClass::pure ||
-          uses[inst.results[0].index] > 0)
-        continue;
-      unused[i] = true;
-      for (V v : inst.operands) --uses[v.index];
-      k_.insts[i].operands.clear();
-    }
-    for (Block& block : k_.blocks)
-      std::erase_if(block.insts, [&](InstId id) { return unused[id]; });
   }
 
   Kernel& k_;

@@ -160,48 +160,6 @@ bool Builder::isOfPrecision(V v, Scalar narrow, int depth) const {
   }
 }
 
-// Folds integer arithmetic of constants, the identities x+0, x-0, x*1, x*0, x|0, x&-1, x<<0, and
-// limits that x keeps to.
-V Builder::fold(const Inst& inst) {
-  uint64_t a = 0, b = 0;
-  if (inst.operands.size() != 2 || isFloat(inst.type.scalar)) return {};
-  if (!isConstant(inst.operands[1], &b)) return {};
-  bool both = isConstant(inst.operands[0], &a);
-  V x = inst.operands[0];
-  Scalar s = inst.type.scalar;
-  auto constantOf = [&](uint64_t bits) { return constant(inst.type, bits); };
-  switch (inst.op) {
-    case Opcode::iadd:
-      return both ? constantOf(a + b) : b == 0 ? x : V{};
-    case Opcode::isub:
-      return both ? constantOf(a - b) : b == 0 ? x : V{};
-    case Opcode::imul:
-      return both ? constantOf(a * b) : b == 1 ? x : b == 0 ? constantOf(0) : V{};
-    case Opcode::or_: case Opcode::xor_:
-      if (both) return constantOf(inst.op == Opcode::or_ ? a | b : a ^ b);
-      return b == 0 ? x : V{};
-    case Opcode::and_:
-      if (both) return constantOf(a & b);
-      return b == truncateTo(~uint64_t{0}, s) ? x : b == 0 ? constantOf(0) : V{};
-    case Opcode::shl: case Opcode::lshr: case Opcode::ashr:
-      return b == 0 ? x : V{};
-    case Opcode::udiv:
-      return both && b ? constantOf(a / b) : b == 1 ? x : V{};
-    case Opcode::urem:
-      return both && b ? constantOf(a % b) : b == 1 ? constantOf(0) : V{};
-    case Opcode::smin: case Opcode::smax:
-      if (!both) {
-        const int64_t limit = signExtend(b, s);
-        const Bounds bounds = boundsOf(kernel_, x);
-        const bool keeps = inst.op == Opcode::smin ? bounds.most <= limit : bounds.least >= limit;
-        return keeps ? x : V{};
-      }
-      return constantOf((signExtend(a, s) < signExtend(b, s)) == (inst.op == Opcode::smin) ? a : b);
-    default:
-      return {};
-  }
-}
-
 V Builder::pure(Opcode op, Type type, std::initializer_list<V> operands, int64_t imm) {
   Inst inst{.op = op, .type = type, .operands = operands, .imm = imm};
   if (commutes(op)) {
@@ -345,6 +303,8 @@ std::optional<int64_t> Builder::firstLanesOf(V mask) const {
 V Builder::any(V mask) {
   if (!type(mask).isVector()) return mask;
   if (alive_.valid() && type(alive_) == type(mask)) mask = binary(Opcode::and_, mask, alive_);
+  uint64_t flag;
+  if (isConstant(mask, &flag)) return constant({Scalar::i1, 1}, flag);
   if (const std::optional<int64_t> first = firstLanesOf(mask))
     return constant({Scalar::i1, 1}, *first > 0);
   return pure(Opcode::any, {Scalar::i1, 1}, {mask});

@@ -138,6 +138,8 @@ class Builder {
   V share(Inst inst);  // an equal earlier instruction's value, or a new one in its home block
   V findShared(const Inst& inst, uint64_t hash, BlockId block) const;
   V fold(const Inst& inst);
+  V foldNumbers(const Inst& inst);
+  V stricterOf(const Inst& both) const;
   BlockId home(const Inst& inst) const;
   void addArguments(BlockId block, std::span<const Type> args);
   BlockId openBlock(std::span<const Type> args, bool guarded);

@@ -23,6 +23,8 @@ FunctionId Builder::function(const std::string& name, std::span<const Type> args
 }
 
 V Builder::rarely(V condition, FunctionId function, std::span<const V> args) {
+  uint64_t flag;
+  if (isConstant(condition, &flag) && !flag) return args[0];
   Inst inst{.op = Opcode::rarely, .type = type(args[0]), .operands = {condition}, .imm = function};
   for (V v : args) inst.operands.push_back(v);
   return share(std::move(inst));

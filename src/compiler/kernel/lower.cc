@@ -1,7 +1,9 @@
 #include "compiler/kernel/bounds.h"
 #include "compiler/kernel/cluster.h"
+#include "compiler/kernel/foresee.h"
 #include "compiler/kernel/nest.h"
 #include "compiler/kernel/promote.h"
+#include "compiler/kernel/unused.h"
 
 namespace tercel::kernel {
 namespace {
@@ -35,6 +37,8 @@ Result<Kernel> lower(const ir::Module& module, const Cluster& cluster, const Mac
   TERCEL_TRY(lowerNest(low));
   promoteScratch(low.kernel);
   dropLimits(low.kernel);
+  foreseePlaces(low.kernel);
+  removeUnused(low.kernel);
   low.kernel.cost = clusterCost(module, cluster, machine);
   return std::move(low.kernel);
 }

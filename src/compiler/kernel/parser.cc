@@ -250,6 +250,7 @@ class Parser : TextReader {
   }
 
   Status ifElse(Inst& inst, BlockId parent, SmallVector<Type, 4>& types) {
+    inst.imm = scan_.acceptWord("seldom");
     TERCEL_ASSIGN(V condition, use());
     inst.operands.push_back(condition);
     BlockId then_block = newBlock(parent, true);

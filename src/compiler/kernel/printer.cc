@@ -242,6 +242,7 @@ class Printer {
   }
 
   void ifElse(const Inst& inst) {
+    if (inst.imm) out_ += " seldom";
     operands(inst, 0);
     nested(inst.blocks[0]);
     const Block& other = kernel_.blocks[inst.blocks[1]];
