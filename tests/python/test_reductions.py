@@ -501,3 +501,20 @@ def test_turned_rows_and_single_ones(agree, rng):
         agree(lambda x: jax.lax.fori_loop(0, 3, lambda i, y: jax.nn.softmax(y * 3, -1), x), x)
         once = jax.jit(lambda x: jax.nn.softmax(x, -1), donate_argnums=0)
         np.testing.assert_allclose(once(x + 0), jax.nn.softmax(np.asarray(x), -1), 1e-5)
+
+
+SPECIAL = [0.0, -0.0, np.nan, -np.nan, np.inf, -np.inf, 1.0, -1.0]
+
+
+# Lines of few numbers are compared side by side: with equal ones in their order, NaN last.
+@pytest.mark.parametrize("dtype", ["bool", "int8", "uint32", "int64", "float16", "bfloat16", "float32",
+                                   "float64", "complex64"])
+@pytest.mark.parametrize("length", [2, 3, 4, 5])
+def test_short_lines_are_sorted(agree, x64, rng, dtype, length):
+    is_number = jnp.issubdtype(dtype, jnp.inexact)
+    numbers = rng.choice(SPECIAL, (200, length)) if is_number else rng.integers(0, 4, (200, length))
+    x, tags = numbers.astype(jnp.dtype(dtype)), rng.permutation(200 * length).reshape(200, length)
+    agree(lambda x: (jnp.argsort(x, 1), jnp.argsort(x.T, 0, descending=True), jnp.sort(x, 1)), x)
+    agree(lambda x, t: jax.lax.sort((x, t), num_keys=1), x, tags)
+    agree(lambda x, t: jax.lax.sort((x % 2, x, t), num_keys=2) if x.dtype.kind in "iu" else x, x, tags)
+    agree(lambda x: jax.lax.fori_loop(0, 3, lambda i, x: jnp.roll(jnp.sort(x), 1), x), x[0])

@@ -92,9 +92,76 @@ bool reduceRule(Rewriter& rw, const Op& op) {
   return true;
 }
 
+// Lines of few elements are sorted side by side: neighbours that are in the wrong order change places,
+// which keeps the order of equal ones.
+class FewSorted {
+ public:
+  FewSorted(Rewriter& rw, const Op& op, int64_t length)
+      : rw_(rw), op_(op), dimension_(op.integer(AttrKey::dimension)), length_(length),
+        dims_(rw.shape(op.result()).dims) {
+    dims_[dimension_] = 1;
+  }
+
+  bool possible() const { return Elementwise(rw_, op_.regions[0], dims_).possible(); }
+
+  Values sorted() {
+    for (Value v : op_.operands)
+      for (int64_t i = 0; i < length_; ++i) elements_.push_back(element(v, i));
+    for (int64_t last = length_ - 1; last > 0; --last)
+      for (int64_t i = 0; i < last; ++i) order(i);
+    Values results;
+    for (size_t k = 0; k < op_.operands.size(); ++k) {
+      const auto first = elements_.begin() + static_cast<int64_t>(k) * length_;
+      results.push_back(rw_.emit(OpKind::concatenate_, Values(first, first + length_),
+                                 Shape(rw_.shape(op_.results[k])),
+                                 {{AttrKey::dimension, dimension_}}));
+    }
+    return results;
+  }
+
+ private:
+  Value element(Value v, int64_t i) {
+    Ints start(dims_.size(), 0), limit(dims_.begin(), dims_.end());
+    start[dimension_] = i;
+    limit[dimension_] = i + 1;
+    return rw_.slice(v, start, limit, Ints(dims_.size(), 1));
+  }
+  Value& at(size_t operand, int64_t i) {
+    return elements_[operand * static_cast<size_t>(length_) + static_cast<size_t>(i)];
+  }
+
+  void order(int64_t i) {
+    Values compared;
+    for (size_t k = 0; k < op_.operands.size(); ++k) {
+      compared.push_back(at(k, i + 1));
+      compared.push_back(at(k, i));
+    }
+    const Value turned = Elementwise(rw_, op_.regions[0], dims_).apply(compared)[0];
+    for (size_t k = 0; k < op_.operands.size(); ++k) {
+      const Value a = at(k, i), b = at(k, i + 1);
+      at(k, i) = rw_.select(turned, b, a);
+      at(k, i + 1) = rw_.select(turned, a, b);
+    }
+  }
+
+  Rewriter& rw_;
+  const Op op_;
+  int64_t dimension_, length_;
+  Dims dims_;
+  std::vector<Value> elements_;  // by operand, then by place
+};
+
 bool sortRule(Rewriter& rw, const Op& op) {
-  if (rw.shape(op.operand(0)).dims[op.integer(AttrKey::dimension)] > 1) return false;
-  rw.replaceAll(op, op.operands);
+  const bool is_narrow = byteSize(rw.shape(op.operand(0)).dtype) < 4;
+  const int64_t few = is_narrow ? 3 : 4;  // more takes longer to compile than a sort
+  const int64_t length = rw.shape(op.operand(0)).dims[op.integer(AttrKey::dimension)];
+  if (length <= 1) {
+    rw.replaceAll(op, op.operands);
+    return true;
+  }
+  FewSorted lines(rw, op, length);
+  if (length > few || !lines.possible()) return false;
+  rw.replaceAll(op, lines.sorted());
   return true;
 }
 
