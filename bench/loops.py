@@ -113,6 +113,32 @@ def hash_table_6000():
 
 
 @workload("loops", goal=1)
+def pointer_chase_50000():
+    follow = np.random.default_rng(0).permutation(2000).astype(np.int32)
+    return lambda follow: jax.lax.fori_loop(0, 50000, lambda i, x: follow[x], jnp.int32(0)), (follow,)
+
+
+@workload("loops", goal=1)
+def chosen_updates_4000():
+    def step(i, counts):
+        return jnp.where(counts[i] > 0, counts.at[i].set(counts[i] + counts[jnp.maximum(i - 3, 0)]), counts)
+
+    return lambda counts: jax.lax.fori_loop(0, 4000, step, counts), (np.ones(4000, np.int32),)
+
+
+@workload("loops", goal=1)
+def solve_in_each_turn_300():
+    def filtered(matrix, b):
+        def step(x, b):
+            x = 0.5 * x + jnp.linalg.solve(matrix, b)
+            return x, x.sum()
+
+        return jax.lax.scan(step, b[0], b)
+
+    return filtered, (normal(12, 12) + 9 * np.eye(12, dtype=np.float32), normal(300, 12))
+
+
+@workload("loops", goal=1)
 def lstm_128():
     hidden, batch = 128, 16
 

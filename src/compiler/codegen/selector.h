@@ -53,16 +53,11 @@ class Selector {
     const llvm::Value* memory = nullptr;
   };
 
-  // selector.cc: the function and its control flow
+  // selector.cc: the function and its blocks
   void prologue();
   void emitBlock(kernel::BlockId id);
   void hoist(const kernel::Block& block);
   void emit(const Inst& inst);
-  void emitFor(const Inst& inst);
-  void emitWhile(const Inst& inst);
-  void emitIf(const Inst& inst);
-  void emitSeldom(const Inst& inst);
-  void jumpSeldom(Condition condition, Block* rare, Block* join);
   Block* newBlock();
   // One whose place in the function is behind what is still to come.
   Block* laterBlock();
@@ -70,8 +65,6 @@ class Selector {
   void jump(Block* to);
   void branch(Condition condition, Block* to, Block* otherwise);
   llvm::MachineInstr* phi(V v);
-  Condition flagsOf(V condition);
-  std::optional<Condition> flagsOfNumbers(const Inst& inst);
   void refuse() { refused_ = true; }
 
   // What an instruction is made of.
@@ -117,6 +110,15 @@ class Selector {
   Reg splat(const Inst& inst);
   Reg splatMask(Reg set, Type type);
   Reg rarely(const Inst& inst);
+
+  // selector_control.cc
+  void emitFor(const Inst& inst);
+  void emitWhile(const Inst& inst);
+  void emitIf(const Inst& inst);
+  void emitSeldom(const Inst& inst);
+  void jumpSeldom(Condition condition, Block* rare, Block* join);
+  Condition flagsOf(V condition);
+  std::optional<Condition> flagsOfNumbers(const Inst& inst);
 
   // selector_divide.cc
   Reg highProduct(const Inst& inst);

@@ -1,7 +1,6 @@
 #include "compiler/kernel/promote.h"
 
 #include <algorithm>
-#include <bit>
 #include <functional>
 #include <map>
 #include <optional>
@@ -9,18 +8,11 @@
 #include <tuple>
 #include <utility>
 
+#include "compiler/kernel/promote_slots.h"
+
 namespace tercel::kernel {
 namespace {
 
-constexpr int64_t kMostBytes = 256;  // of a buffer: four of the widest registers
-constexpr int64_t kSlotBytes = 64;
-
-// Elements [first, end) of a buffer, a value of their own where loops and branches carry them; the
-// other lanes of its type are any.
-struct Slot {
-  int64_t first, end;
-  Type type;
-};
 using Slots = std::vector<bool>;  // by slot
 
 // Where an element is: a lane of a value. Invalid: nothing was stored yet.
@@ -32,11 +24,11 @@ using Sources = std::vector<Source>;
 
 class Promotion {
  public:
-  explicit Promotion(Kernel& kernel) : k_(kernel), instead_(kernel.values.size()) {}
+  Promotion(Kernel& kernel, ScratchSlots found)
+      : k_(kernel), slots_(std::move(found.slots)), slot_of_(std::move(found.of_inst)),
+        instead_(kernel.values.size()) {}
 
   void run() {
-    findSlots();
-    if (slots_.empty()) return;
     Current current;
     for (const Slot& slot : slots_) current.emplace_back(slot.end - slot.first);
     const Slots none(slots_.size());
@@ -46,76 +38,12 @@ class Promotion {
  private:
   using Current = std::vector<Sources>;  // by slot
 
-  // The elements that an instruction reads or writes; none where they are not known now.
-  std::optional<std::pair<int64_t, int64_t>> rangeOf(const Inst& inst) const {
-    if (inst.op != Opcode::load && inst.op != Opcode::store) return {};
-    const Inst* index = k_.def(inst.operands[0]);
-    if (!index || index->op != Opcode::constant) return {};
-    const int64_t elements = k_.buffers[static_cast<size_t>(inst.imm)].elements;
-    const int64_t first = index->imm + inst.offset;
-    if (first < 0 || first >= elements) return {};
-    return {{first, std::min(first + inst.type.lanes, elements)}};
-  }
-
-  void findSlots() {
-    std::vector<bool> fits;
-    for (const Buffer& buffer : k_.buffers) {
-      const int64_t bytes = buffer.elements * byteSize(buffer.element);
-      fits.push_back(bytes > 0 && bytes <= kMostBytes && buffer.element != Scalar::i1);
-    }
-    // A loop's body has what its condition was given, not what that stores.
-    for (const Inst& inst : k_.insts)
-      if (inst.op == Opcode::while_) leaveOut(inst.blocks[0], fits);
-    std::vector<std::vector<InstId>> accesses(k_.buffers.size());
-    for (InstId id = 0; id < k_.insts.size(); ++id) {
-      const Inst& inst = k_.insts[id];
-      if (instClass(inst.op) != InstClass::memory) continue;
-      const auto buffer = static_cast<size_t>(inst.imm);
-      fits[buffer] = fits[buffer] && rangeOf(inst);
-      accesses[buffer].push_back(id);
-    }
-    slot_of_.resize(k_.insts.size(), -1);
-    for (size_t buffer = 0; buffer < fits.size(); ++buffer)
-      if (fits[buffer]) addSlots(k_.buffers[buffer].element, std::move(accesses[buffer]));
-  }
-
-  void leaveOut(BlockId block, std::vector<bool>& fits) const {
-    for (InstId id : k_.blocks[block].insts) {
-      const Inst& inst = k_.insts[id];
-      if (inst.op == Opcode::store) fits[static_cast<size_t>(inst.imm)] = false;
-      for (BlockId inner : inst.blocks) leaveOut(inner, fits);
-    }
-  }
-
-  // A slot for each group of accesses that overlap, if all of them fit registers.
-  void addSlots(Scalar element, std::vector<InstId> accesses) {
-    const int64_t most = kSlotBytes / byteSize(element);
-    auto range = [&](InstId id) { return *rangeOf(k_.insts[id]); };
-    std::ranges::stable_sort(accesses, {}, range);
-    std::vector<Slot> added;
-    for (InstId id : accesses) {
-      const auto [first, end] = range(id);
-      if (added.empty() || first >= added.back().end) added.push_back({first, end, {}});
-      added.back().end = std::max(added.back().end, end);
-      if (added.back().end - added.back().first > most) return;
-    }
-    for (Slot& slot : added) {
-      const auto elements = static_cast<uint16_t>(slot.end - slot.first);
-      slot.type = {element, std::bit_ceil(elements)};
-    }
-    for (InstId id : accesses) {
-      const auto at = std::ranges::upper_bound(added, range(id).first, {}, &Slot::first);
-      slot_of_[id] = static_cast<int>(slots_.size()) + static_cast<int>(at - added.begin()) - 1;
-    }
-    slots_.insert(slots_.end(), added.begin(), added.end());
-  }
-
   std::optional<size_t> slotOf(InstId id) const {
     if (id >= slot_of_.size() || slot_of_[id] < 0) return {};
     return static_cast<size_t>(slot_of_[id]);
   }
   bool isWhole(const Inst& store, const Slot& slot) const {
-    return *rangeOf(store) == std::pair(slot.first, slot.end);
+    return *rangeOf(k_, store) == std::pair(slot.first, slot.end);
   }
 
   void noteStored(BlockId block, Slots& stored) const {
@@ -321,7 +249,7 @@ class Promotion {
   }
 
   void access(const Inst& inst, size_t slot, BlockId block, Current& current) {
-    const auto [first, end] = *rangeOf(inst);
+    const auto [first, end] = *rangeOf(k_, inst);
     const auto at = current[slot].begin() + (first - slots_[slot].first);
     if (inst.op == Opcode::load)
       instead_[inst.results[0].index] =
@@ -410,7 +338,7 @@ class Promotion {
   static constexpr InstId kNone = 0xffffffffu;
   Kernel& k_;
   std::vector<Slot> slots_;
-  std::vector<int> slot_of_;  // by instruction; -1: none
+  std::vector<int> slot_of_;  // by instruction of before; -1: none
   std::vector<V> instead_;    // by V
   std::map<Key, V> computed_;
   std::vector<InstId> in_scope_;  // those of computed_, in order
@@ -418,6 +346,9 @@ class Promotion {
 
 }  // namespace
 
-void promoteScratch(Kernel& kernel) { Promotion(kernel).run(); }
+void promoteScratch(Kernel& kernel) {
+  ScratchSlots found = findSlots(kernel);
+  if (!found.slots.empty()) Promotion(kernel, std::move(found)).run();
+}
 
 }  // namespace tercel::kernel
