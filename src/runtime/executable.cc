@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <exception>
+#include <optional>
 
 #include "program/file_header.h"
 #include "program/format.h"
@@ -17,6 +18,8 @@ namespace {
 // Below this many nanoseconds, of which estimates rather have too many, a program runs on the thread
 // that launches it: handing it over wakes another one, and moves what it reads to another cache.
 constexpr double kInlineCost = 400e3;
+// Or ran as short a time as this before, where the estimate was far too long.
+constexpr double kInlineMeasured = 100e3;
 // So does one below this, where the waking is still some part of it, if its callers wait for it.
 constexpr double kAwaitedCost = 20e6;
 
@@ -159,13 +162,17 @@ bool Executable::isDeleted() const {
   return runner_ == nullptr;
 }
 
+bool Executable::isLong() const { return program_->cost >= kInlineCost; }
+
 bool Executable::mayBeAwaited() const {
-  return program_->cost >= kInlineCost && program_->cost < kAwaitedCost;
+  if (!isLong()) return false;
+  const std::optional<double> measured = measured_->nanoseconds();
+  return (measured ? std::min(*measured, program_->cost) : program_->cost) < kAwaitedCost;
 }
 
 bool Executable::runsInline(const LaunchWork& work) const {
   if (runs_at_once_ || Device::onQueueThread()) return true;
-  const bool is_short = program_->cost < kInlineCost;
+  const bool is_short = !isLong() || measured_->nanoseconds().value_or(kAwaitedCost) < kInlineMeasured;
   return (is_short || (mayBeAwaited() && habit_->isWaitedFor())) && work.inputsReady();
 }
 
@@ -177,6 +184,8 @@ Result<std::vector<Launch>> Executable::execute(std::span<const std::span<Buffer
     if (!runner_) return invalidArgument("executable ", name(), " has been deleted");
     for (size_t i = 0; i < arguments.size(); ++i) {
       works.push_back(std::make_shared<LaunchWork>(program_, runner_));
+      // How long calls of others take may be up to the thread that launches them.
+      if (isLong() && !options.custom_calls && !call_sites_) works.back()->measured = measured_;
     }
   }
   TERCEL_TRY(placeLaunches(*this, device, options, works));

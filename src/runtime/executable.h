@@ -11,6 +11,7 @@
 #include "runtime/engine/runner.h"
 #include "runtime/ffi/calls.h"
 #include "runtime/launch_habit.h"
+#include "runtime/measured_cost.h"
 
 namespace tercel::runtime {
 
@@ -94,6 +95,7 @@ class Executable {
  private:
   Executable() = default;
 
+  bool isLong() const;  // by the estimate: worth to be measured
   bool mayBeAwaited() const;
   // On the thread that launches it.
   bool runsInline(const LaunchWork& work) const;
@@ -106,6 +108,7 @@ class Executable {
   // being done, or its error raised, when the call returns.
   bool runs_at_once_ = false;
   const std::shared_ptr<LaunchHabit> habit_ = std::make_shared<LaunchHabit>();
+  const std::shared_ptr<MeasuredCost> measured_ = std::make_shared<MeasuredCost>();
   std::vector<MemoryKind> argument_kinds_;
   std::vector<MemoryKind> result_kinds_;
   mutable std::mutex mutex_;

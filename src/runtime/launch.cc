@@ -1,6 +1,7 @@
 #include "runtime/launch.h"
 
 #include <algorithm>
+#include <chrono>
 
 #include "runtime/client.h"
 
@@ -135,7 +136,11 @@ Status LaunchWork::runReady() {
   invocation.may_block = Device::letQueueGoOn;
   invocation.info = info;
   const engine::SubnormalScope scope(device->client()->subnormals());
-  return runner->run(invocation);
+  if (!measured) return runner->run(invocation);
+  const auto start = std::chrono::steady_clock::now();
+  const Status status = runner->run(invocation);
+  measured->ran(std::chrono::steady_clock::now() - start);
+  return status;
 }
 
 // A result takes the memory of the argument that is given away for it, where nobody else holds

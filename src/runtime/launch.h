@@ -24,6 +24,7 @@ struct LaunchWork {
 
   std::shared_ptr<const program::Program> program;
   std::shared_ptr<engine::Runner> runner;
+  std::shared_ptr<MeasuredCost> measured;  // null: nobody asks how long it runs
   std::shared_ptr<engine::CustomCallHandler> custom_calls;
   Device* device = nullptr;
   engine::RunInfo info;

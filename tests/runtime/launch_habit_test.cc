@@ -1,4 +1,5 @@
 #include "runtime/launch_habit.h"
+#include "runtime/measured_cost.h"
 
 #include <gtest/gtest.h>
 
@@ -47,6 +48,19 @@ TEST_F(LaunchHabitTest, LaunchesInARowEndIt) {
   EXPECT_TRUE(habit.isWaitedFor());
   launch();
   EXPECT_FALSE(habit.isWaitedFor());
+}
+
+TEST(MeasuredCostTest, IsTheLongerOfTheLastTwoRuns) {
+  MeasuredCost measured;
+  EXPECT_FALSE(measured.nanoseconds());
+  measured.ran(microseconds(50));
+  EXPECT_FALSE(measured.nanoseconds());
+  measured.ran(microseconds(20));
+  EXPECT_EQ(measured.nanoseconds(), 50e3);
+  measured.ran(microseconds(30));
+  EXPECT_EQ(measured.nanoseconds(), 30e3);
+  measured.ran(microseconds(7000));
+  EXPECT_EQ(measured.nanoseconds(), 7e6);
 }
 
 }  // namespace
