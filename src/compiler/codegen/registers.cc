@@ -9,6 +9,7 @@
 
 #include "compiler/codegen/emitter.h"
 #include "compiler/codegen/registers.h"
+#include "compiler/kernel/promote_slots.h"
 
 namespace tercel::codegen {
 
@@ -23,10 +24,7 @@ std::vector<bool> findVariables(const kernel::Kernel& kernel) {
   for (const kernel::Inst& inst : kernel.insts) {
     if (kernel::instClass(inst.op) != kernel::InstClass::memory) continue;
     accessed[static_cast<size_t>(inst.imm)] = true;
-    bool plain = inst.op == kernel::Opcode::load || inst.op == kernel::Opcode::store;
-    const kernel::Inst* index = kernel.def(inst.operands[0]);
-    if (!plain || !index || index->op != kernel::Opcode::constant || index->imm + inst.offset < 0)
-      variable[static_cast<size_t>(inst.imm)] = false;
+    if (!kernel::rangeOf(kernel, inst)) variable[static_cast<size_t>(inst.imm)] = false;
   }
   for (size_t i = 0; i < variable.size(); ++i) variable[i] = variable[i] && accessed[i];
   return variable;

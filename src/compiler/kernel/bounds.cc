@@ -184,9 +184,7 @@ class LimitDropper {
 }  // namespace
 
 void dropLimits(Kernel& kernel) {
-  const bool loops = std::ranges::any_of(
-      kernel.insts, [](const Inst& inst) { return inst.op == Opcode::while_; });
-  if (loops) LimitDropper(kernel).run();
+  LimitDropper(kernel).run();
 }
 
 }  // namespace tercel::kernel

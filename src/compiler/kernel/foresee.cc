@@ -6,8 +6,8 @@
 namespace tercel::kernel {
 namespace {
 
-// smin(smax(wrapped, 0), most), where wrapped is x, or x + n of x below zero; each may lack. What lies
-// from 0 to most stays as it is.
+// smin(smax(wrapped, 0), most), where wrapped is x, or x + n of x below zero; each may lack. What
+// lies from 0 to most stays as it is.
 struct Limited {
   V x;
   std::optional<V> most;
@@ -53,7 +53,8 @@ class Foreseer {
 
   std::optional<Limited> limitedBy(InstId id) const {
     const Inst& last = k_.insts[id];
-    if (last.results.size() != 1 || last.type.isVector() || bitWidth(last.type.scalar) < 32) return {};
+    if (last.results.size() != 1 || last.type.isVector() || bitWidth(last.type.scalar) < 32)
+      return {};
     const bool is_limit = last.op == Opcode::smin || last.op == Opcode::smax ||
                           last.op == Opcode::umin || last.op == Opcode::select;
     if (!is_limit || !isAddress(last.results[0])) return {};
@@ -163,9 +164,7 @@ class Foreseer {
 }  // namespace
 
 void foreseePlaces(Kernel& kernel) {
-  const bool loops = std::ranges::any_of(
-      kernel.insts, [](const Inst& inst) { return inst.op == Opcode::while_; });
-  if (loops) Foreseer(kernel).run();
+  Foreseer(kernel).run();
 }
 
 }  // namespace tercel::kernel

@@ -1,3 +1,5 @@
+#include <algorithm>
+
 #include "compiler/kernel/bounds.h"
 #include "compiler/kernel/cluster.h"
 #include "compiler/kernel/foresee.h"
@@ -36,8 +38,12 @@ Result<Kernel> lower(const ir::Module& module, const Cluster& cluster, const Mac
   KernelLowering low(module, cluster, machine);
   TERCEL_TRY(lowerNest(low));
   promoteScratch(low.kernel);
-  dropLimits(low.kernel);
-  foreseePlaces(low.kernel);
+  const bool loops = std::ranges::any_of(
+      low.kernel.insts, [](const Inst& inst) { return inst.op == Opcode::while_; });
+  if (loops) {
+    dropLimits(low.kernel);
+    foreseePlaces(low.kernel);
+  }
   removeUnused(low.kernel);
   low.kernel.cost = clusterCost(module, cluster, machine);
   return std::move(low.kernel);

@@ -159,22 +159,30 @@ class Promotion {
     return i < static_cast<int>(sources.size()) && sources[static_cast<size_t>(i)].value == v;
   }
 
-  // The sources as one value.
-  V gather(const Sources& sources, Type type, BlockId block) {
+  static std::vector<V> valuesOf(const Sources& sources) {
     std::vector<V> values;
     for (const Source& source : sources)
       if (source.value.valid() && !std::ranges::count(values, source.value))
         values.push_back(source.value);
+    return values;
+  }
+  // Whether one shuffle takes lanes of both.
+  bool areTwo(const std::vector<V>& values) const {
+    return values.size() == 2 && k_.type(values[0]) == k_.type(values[1]) &&
+           k_.type(values[0]).isVector();
+  }
+
+  // The sources as one value.
+  V gather(const Sources& sources, Type type, BlockId block) {
+    const std::vector<V> values = valuesOf(sources);
     if (values.empty()) return zero(type);
     if (values.size() == 1) return inPlace(values[0], sources, type, block);
-    const Type first = k_.type(values[0]);
-    if (values.size() == 2 && first == k_.type(values[1]) && first.isVector())
-      return shuffle(values[0], values[1], type.lanes, block, [&](int i) {
-        const bool of_first = isFrom(values[0], sources, i);
-        if (!of_first && !isFrom(values[1], sources, i)) return -1;
-        return sources[static_cast<size_t>(i)].lane + (of_first ? 0 : first.lanes);
-      });
-    return merged(values, sources, type, block);
+    if (!areTwo(values)) return merged(values, sources, type, block);
+    return shuffle(values[0], values[1], type.lanes, block, [&](int i) {
+      const bool of_first = isFrom(values[0], sources, i);
+      if (!of_first && !isFrom(values[1], sources, i)) return -1;
+      return sources[static_cast<size_t>(i)].lane + (of_first ? 0 : k_.type(values[0]).lanes);
+    });
   }
   // Halves of the sources' values become one vector each, until one is left. What has the type
   // already keeps its lanes where they are.
@@ -265,17 +273,8 @@ class Promotion {
     Sources sources;
     for (int i = 0; i < inst.type.lanes; ++i)
       sources.push_back(behind(sourceOf(inst, i)));
-    V a, b;
-    bool is_one = true;
-    for (const Source& source : sources) {
-      if (!source.value.valid() || source.value == a) continue;
-      if (!a.valid()) a = source.value;
-      else if (!b.valid()) b = source.value;
-      is_one = is_one && (source.value == a || source.value == b);
-    }
-    is_one = is_one && a.valid() &&
-             (!b.valid() || (k_.type(a) == k_.type(b) && k_.type(a).isVector()));
-    if (is_one)
+    const std::vector<V> values = valuesOf(sources);
+    if (values.size() == 1 || areTwo(values))
       instead_[inst.results[0].index] = gather(sources, inst.type, block);
     else
       keep(id, block);

@@ -32,7 +32,7 @@ class Cse : public Rewriter {
 
   bool visit(OpId id) override {
     const Op& op = this->op(id);
-    if (!(isPure(op) || isLinalgCall(op)) || op.results.empty()) return false;
+    if (!isRepeatable(op) || op.results.empty()) return false;
     uint64_t hash = keyOf(op);
     int32_t first = static_cast<int32_t>(firstVisible());
     for (int32_t e = heads_[bucket(hash)]; e >= first; e = entries_[e].next) {

@@ -29,6 +29,9 @@ inline bool isLinalgCall(const ir::Op& op) {
          op.symbol(ir::AttrKey::call_target_name).starts_with("lapack_");
 }
 
+// Once is as good as twice.
+inline bool isRepeatable(const ir::Op& op) { return isPure(op) || isLinalgCall(op); }
+
 // Whether anything in a region must happen, or happen as often as the region runs.
 inline bool hasEffects(const ir::Module& module, ir::RegionId region) {
   bool any = false;

@@ -146,8 +146,7 @@ class Hoister {
 
   // Whether it gives the same results each time, and gives them at all.
   bool repeats(const Op& op, bool runs) const {
-    if (isLinalgCall(op)) return true;
-    if (!isPure(op) || (op.kind == OpKind::while_ && !runs && !isCounted(op))) return false;
+    if (!isRepeatable(op) || (op.kind == OpKind::while_ && !runs && !isCounted(op))) return false;
     if (actsOnElements(op.kind)) return true;
     return std::ranges::all_of(op.regions, [&](RegionId region) {
       return std::ranges::all_of(module_.region(region).ops,

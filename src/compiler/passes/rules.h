@@ -35,6 +35,8 @@ ir::Value canonicalWindow(Rewriter& rw, const ir::Op& op);
 ir::Value canonicalProduct(Rewriter& rw, const ir::Op& op);
 // sum_of_products.cc, for a reduce that is the only reader of what it adds up
 ir::Value sumOfProducts(Rewriter& rw, const ir::Op& reduce);
+// sum_in_place.cc: the same scatter to, from and of something else
+ir::Value scatterAgain(Rewriter& rw, const ir::Op& scatter, ir::Values operands, bool sorted);
 // select_in_place.cc, for a select that is the only reader of what it chooses
 ir::Value selectInPlace(Rewriter& rw, const ir::Op& select);
 // sum_in_place.cc: to + added, which is zero around some places and read by nothing else. Negative

@@ -3,7 +3,6 @@
 // Of an array that is filled before it is changed, what is selected is filled in.
 #include <algorithm>
 
-#include "compiler/ir/clone.h"
 #include "compiler/passes/constants.h"
 #include "compiler/passes/dimensions.h"
 #include "compiler/passes/rules.h"
@@ -111,17 +110,8 @@ class SelectInPlace {
     const bool by_place = choosesPlaces(op);
     const Value places = by_place ? chosenPlaces(op, where_not) : op.operand(1);
     const Value updates = by_place ? op.operand(2) : chosenUpdates(to, op, where_not);
-    const Type type{rw_.shape(to)};
-    const Values operands = {to, places, updates};
-    Module& module = rw_.module();
-    const RegionId body = RegionCopier(module, module).copy(op.regions[0]);
-    const OpId id = module.addOp(OpKind::scatter_, operands, {&type, 1});
-    module.op(id).attrs = op.attrs;
-    if (by_place && !where_.dimensions.empty())
-      module.op(id).set(AttrKey::indices_are_sorted, false);
-    module.op(id).regions = {body};
-    const Value result = module.op(id).result();
-    return rw_.place(id) ? result : rw_.now(result);
+    const bool stays_sorted = !by_place || where_.dimensions.empty();
+    return scatterAgain(rw_, op, {to, places, updates}, stays_sorted);
   }
 
   // What is scattered to no place is dropped.
@@ -168,7 +158,8 @@ Value selectInPlace(Rewriter& rw, const Op& select) {
     if (!broadcast) return {};
     where = {broadcast->operand(0), broadcast->ints(AttrKey::broadcast_dimensions)};
   }
-  const std::vector<Value> yes = statesOf(rw, select.operand(1)), no = statesOf(rw, select.operand(2));
+  const std::vector<Value> yes = statesOf(rw, select.operand(1));
+  const std::vector<Value> no = statesOf(rw, select.operand(2));
   const auto shared = std::ranges::find_first_of(yes, no);
   const auto first = shared != yes.end() ? shared : yes.end() - 1;
   const auto first_other = shared != yes.end() ? std::ranges::find(no, *shared) : no.end() - 1;

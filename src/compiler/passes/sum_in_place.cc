@@ -11,19 +11,6 @@ namespace {
 
 constexpr int64_t kFewest = 256;  // elements: less is added in registers
 
-Value scattered(Rewriter& rw, Value to, const Op& scatter) {
-  const Type type{rw.shape(to)};
-  const Values operands = {to, scatter.operand(1), scatter.operand(2)};
-  Attrs attrs = scatter.attrs;
-  Module& module = rw.module();
-  const RegionId body = RegionCopier(module, module).copy(scatter.regions[0]);
-  const OpId id = module.addOp(OpKind::scatter_, operands, {&type, 1});
-  module.op(id).attrs = std::move(attrs);
-  module.op(id).regions = {body};
-  const Value sum = module.op(id).result();
-  return rw.place(id) ? sum : rw.now(sum);
-}
-
 Value updated(Rewriter& rw, Value to, const Op& update) {
   constexpr int64_t kSmallestPart = 4;
   const Value part = update.operand(1);
@@ -34,6 +21,19 @@ Value updated(Rewriter& rw, Value to, const Op& update) {
 }
 
 }  // namespace
+
+Value scatterAgain(Rewriter& rw, const Op& scatter, Values operands, bool sorted) {
+  const Type type{rw.shape(operands[0])};
+  Attrs attrs = scatter.attrs;
+  Module& module = rw.module();
+  const RegionId body = RegionCopier(module, module).copy(scatter.regions[0]);
+  const OpId id = module.addOp(OpKind::scatter_, std::move(operands), {&type, 1});
+  module.op(id).attrs = std::move(attrs);
+  if (!sorted) module.op(id).set(AttrKey::indices_are_sorted, false);
+  module.op(id).regions = {body};
+  const Value result = module.op(id).result();
+  return rw.place(id) ? result : rw.now(result);
+}
 
 bool isZeroAroundPlaces(const Rewriter& rw, Value v) {
   const DType dtype = rw.shape(v).dtype;
@@ -49,7 +49,8 @@ bool isZeroAroundPlaces(const Rewriter& rw, Value v) {
 
 Value sumInPlace(Rewriter& rw, Value to, Value added) {
   const Op& op = *rw.def(added);
-  return op.kind == OpKind::scatter_ ? scattered(rw, to, op) : updated(rw, to, op);
+  if (op.kind == OpKind::dynamic_update_slice_) return updated(rw, to, op);
+  return scatterAgain(rw, op, {to, op.operand(1), op.operand(2)}, true);
 }
 
 }  // namespace tercel::passes
