@@ -53,6 +53,21 @@ class Instance:
         """Another instance of the program, in its first state."""
         return Instance(self._handle.program, *self._options)
 
+    def __copy__(self):
+        """Another one, in the state that this one is in."""
+        made = self.new_instance()
+        for value in self._handle.program.globals:
+            if value.is_mutable:
+                made.globals[value.name] = self.globals[value.name]
+        return made
+
+    def __deepcopy__(self, memo):
+        return self.__copy__()
+
+    def __reduce__(self):
+        raise TypeError(f"an instance of {self._handle.program.name} cannot be pickled: load the "
+                        "program again, and keep its state by save_state")
+
     def save_state(self, path):
         """Writes the values of all mutable globals to a file."""
         self._handle.call("save_state", os.fsencode(path))

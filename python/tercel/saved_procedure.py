@@ -53,16 +53,23 @@ class Procedure:
             if name not in names or name in given:
                 raise TypeError(f"{self._name} got an unexpected argument {name!r}")
             given[name] = value
-        missing = [name for name in names if name not in given]
-        if missing:
-            raise TypeError(f"{self._name}: missing a required argument: {missing[0]!r}")
+        for name, tree in self._signatures[0].parameters:
+            if name not in given:
+                given[name] = self._default(name, tree)
         return tuple(given[name] for name in names)
+
+    def _default(self, name, tree):
+        try:
+            return trees.build(tree, [])
+        except IndexError:  # it has arrays
+            raise TypeError(f"{self._name}: missing a required argument: {name!r}") from None
 
     def _dispatch(self, leaves):
         for signature in self._signatures:
             if all(leaf.shape == value.shape for leaf, value in zip(leaves, signature.arguments)):
                 return signature
-        given = ", ".join(str(list(leaf.shape)) for leaf in leaves)
+        given = ", ".join(f"{value.name} {list(leaf.shape)}"
+                          for leaf, value in zip(leaves, self._signatures[0].arguments))
         listed = ", ".join(signature.text for signature in self._signatures)
         raise ValueError(f"{self._name}: no signature for {given}: there are {listed}")
 
@@ -180,7 +187,8 @@ def as_array(leaf, value, where):
 
 def _number(leaf, value, where):
     kind = abi.kind(value.dtype)
-    if "biufc".find(kind) < "biufc".find(np.dtype(type(leaf)).kind):
+    given = np.dtype(type(leaf)).kind
+    if "biufc".find(kind) < "biufc".find(given) or given == "b" != kind:
         raise ValueError(f"{where}: {value.name}: a Python {type(leaf).__name__} in place of "
                          f"{value}")
     try:

@@ -75,6 +75,7 @@ class Value:
         self.shape = tuple(info.dims[:info.rank])
         self.dtype = abi.dtype(info.dtype)
         self.bytes = info.bytes
+        self.is_mutable = bool(info.is_mutable)
 
     def __str__(self):
         return abi.type_text(self.shape, self.dtype)

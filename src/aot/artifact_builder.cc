@@ -9,7 +9,7 @@
 #include "runtime/linalg/functions.h"
 
 namespace tercel::aot {
-using compiler::GivenDims;
+using compiler::GivenArguments;
 namespace {
 
 // What runs without Python: nothing that lives in it. Targets that are not JAX's are for the host's
@@ -58,7 +58,7 @@ Status checkMain(const program::Artifact& artifact, const program::Procedure& pr
 }
 
 // Also of a module that leaves nothing open.
-Status checkGiven(const ir::Module& module, const GivenDims& given) {
+Status checkGiven(const ir::Module& module, const std::vector<std::optional<Dims>>& given) {
   const ir::Region& body = module.region(module.main().body);
   if (given.size() > body.args.size()) {
     return invalidArgument("shapes for ", given.size(), " arguments, where main has ",
@@ -88,16 +88,17 @@ void nameValues(const ir::Module& module, program::Procedure& procedure) {
 }
 
 // Of main's arguments, all of which the procedure knows.
-GivenDims dimsOf(const program::Artifact& artifact, const program::Procedure& procedure) {
-  GivenDims dims;
+GivenArguments givenOf(const program::Artifact& artifact, const program::Procedure& procedure) {
+  GivenArguments given;
+  if (procedure.platform >= 0) given.platform = procedure.platform;
   for (const auto& list : {globalsOf(artifact, procedure.used), procedure.arguments}) {
-    for (const program::NamedValue& value : list) dims.push_back(value.shape.dims);
+    for (const program::NamedValue& value : list) given.dims.push_back(value.shape.dims);
   }
-  return dims;
+  return given;
 }
 
-Result<ir::Module> readModule(const program::Procedure& procedure, const GivenDims& dims) {
-  TERCEL_ASSIGN(ir::Module module, compiler::readRowMajor(procedure.module, dims));
+Result<ir::Module> readModule(const program::Procedure& procedure, const GivenArguments& given) {
+  TERCEL_ASSIGN(ir::Module module, compiler::readRowMajor(procedure.module, given));
   const ir::Function* main = module.find("main");
   if (main && main->is_public) return module;
   return invalidArgument("the module has no public function main");
@@ -121,7 +122,7 @@ void shareStoredGlobals(const program::Procedure& procedure, ir::Module& module)
 Result<std::vector<std::vector<std::byte>>> compileProcedure(
     const program::Artifact& artifact, const program::Procedure& procedure,
     const std::vector<std::string>& targets, int optimization_level) {
-  TERCEL_ASSIGN(ir::Module module, readModule(procedure, dimsOf(artifact, procedure)));
+  TERCEL_ASSIGN(ir::Module module, readModule(procedure, givenOf(artifact, procedure)));
   TERCEL_TRY(checkMain(artifact, procedure, module));
   shareStoredGlobals(procedure, module);
   std::vector<std::vector<std::byte>> codes;
@@ -178,7 +179,7 @@ Status ArtifactBuilder::addGlobal(program::Global global, std::span<const std::b
   return Status();
 }
 
-Status ArtifactBuilder::addProcedure(program::Procedure procedure, const GivenDims* unnamed) {
+Status ArtifactBuilder::addProcedure(program::Procedure procedure, const GivenArguments* unnamed) {
   const std::string place = cat("procedure ", program::fullName(procedure));
   for (const auto* list : {&procedure.used, &procedure.stored}) {
     for (uint32_t global : *list) {
@@ -188,10 +189,10 @@ Status ArtifactBuilder::addProcedure(program::Procedure procedure, const GivenDi
     }
   }
   Result<ir::Module> module =
-      readModule(procedure, unnamed ? *unnamed : dimsOf(artifact_, procedure));
+      readModule(procedure, unnamed ? *unnamed : givenOf(artifact_, procedure));
   if (!module.ok()) return module.status().within(place);
   if (unnamed) {
-    TERCEL_TRY(checkGiven(*module, *unnamed).within(place));
+    TERCEL_TRY(checkGiven(*module, unnamed->dims).within(place));
     nameValues(*module, procedure);
   }
   TERCEL_TRY(checkMain(artifact_, procedure, *module).within(place));

@@ -50,18 +50,19 @@ tercel::Result<std::vector<program::NamedValue>> valuesOf(size_t count,
   return values;
 }
 
-tercel::Result<tercel::compiler::GivenDims> dimsOf(const tercel_procedure_spec& spec) {
-  tercel::compiler::GivenDims dims;
+tercel::Result<tercel::compiler::GivenArguments> givenOf(const tercel_procedure_spec& spec) {
+  tercel::compiler::GivenArguments arguments;
+  if (spec.platform) arguments.platform = *spec.platform;
   for (size_t i = 0; i < spec.num_shapes; ++i) {
     const tercel_shape_spec& given = spec.shapes[i];
     if (given.rank < 0) {
-      dims.emplace_back();
+      arguments.dims.emplace_back();
       continue;
     }
     TERCEL_ASSIGN(const tercel::Shape shape, shapeOf(TERCEL_PRED, given.rank, given.dims));
-    dims.emplace_back(shape.dims);
+    arguments.dims.emplace_back(shape.dims);
   }
-  return dims;
+  return arguments;
 }
 
 std::vector<uint32_t> numbers(size_t count, const int32_t* from) {
@@ -141,8 +142,9 @@ int tercel_artifact_add_procedure(tercel_artifact* artifact, const tercel_proced
     TERCEL_ASSIGN(const tercel_procedure_spec own, ownCopy(spec));
     TERCEL_ASSIGN(program::Procedure procedure, procedureOf(own));
     if (own.arguments || own.results) return artifact->builder.addProcedure(std::move(procedure));
-    TERCEL_ASSIGN(const tercel::compiler::GivenDims dims, dimsOf(own));
-    return artifact->builder.addProcedure(std::move(procedure), &dims);
+    TERCEL_ASSIGN(const tercel::compiler::GivenArguments given, givenOf(own));
+    if (own.platform) procedure.platform = *own.platform;
+    return artifact->builder.addProcedure(std::move(procedure), &given);
   });
 }
 

@@ -53,17 +53,17 @@ Result<program::Program> compileChecked(ir::Module module, const CompileOptions&
 
 }  // namespace
 
-Result<ir::Module> readRowMajor(std::span<const std::byte> bytes, const GivenDims& dims) {
+Result<ir::Module> readRowMajor(std::span<const std::byte> bytes, const GivenArguments& given) {
   std::string_view text(reinterpret_cast<const char*>(bytes.data()), bytes.size());
   size_t first = text.find_first_not_of(" \t\r\n");
   if (first != text.npos && text.substr(first).starts_with("module @") &&
       text.find("stablehlo") == text.npos)
     return ir::parse(text);
-  return stablehlo::readStablehlo(bytes, dims);
+  return stablehlo::readStablehlo(bytes, given);
 }
 
-Result<ir::Module> read(std::span<const std::byte> bytes, const GivenDims& dims) {
-  TERCEL_ASSIGN(ir::Module module, readRowMajor(bytes, dims));
+Result<ir::Module> read(std::span<const std::byte> bytes, const GivenArguments& given) {
+  TERCEL_ASSIGN(ir::Module module, readRowMajor(bytes, given));
   TERCEL_TRY(ir::applyLayoutModes(module));
   return module;
 }
@@ -87,7 +87,7 @@ Result<program::Program> compileModule(ir::Module module, const CompileOptions& 
 
 Result<program::Program> compile(std::span<const std::byte> bytes, const CompileOptions& options) {
   try {
-    TERCEL_ASSIGN(ir::Module module, read(bytes, options.dims));
+    TERCEL_ASSIGN(ir::Module module, read(bytes, options.given));
     return compileChecked(std::move(module), options);
   } catch (const CheckFailure& failure) {
     return Status(Code::internal, failure.message);

@@ -11,12 +11,11 @@
 
 namespace tercel::compiler {
 
-// Where a program leaves sizes of main's arguments open.
-using stablehlo::GivenDims;
+using stablehlo::GivenArguments;
 
 struct CompileOptions {
   bool verify = false;
-  GivenDims dims;
+  GivenArguments given;
   // Whether the runtime can run custom calls to a target; empty: any is taken on trust.
   std::function<bool(std::string_view target)> can_call;
   int optimization_level = 2;  // 0 to 3: passes::PipelineOptions::level
@@ -30,9 +29,10 @@ struct CompileOptions {
 // INVALID_ARGUMENT for a malformed program, UNIMPLEMENTED naming an op, type and place, INTERNAL for
 // a bug of ours.
 Result<program::Program> compile(std::span<const std::byte> bytes, const CompileOptions& options);
-Result<ir::Module> read(std::span<const std::byte> bytes, const GivenDims& dims = {});
+Result<ir::Module> read(std::span<const std::byte> bytes, const GivenArguments& given = {});
 // For callers whose arrays are all row-major, whatever the program's layout modes say.
-Result<ir::Module> readRowMajor(std::span<const std::byte> bytes, const GivenDims& dims = {});
+Result<ir::Module> readRowMajor(std::span<const std::byte> bytes,
+                                const GivenArguments& given = {});
 // A program that has a Module's arguments and results, and no code.
 program::Program signatureOf(const ir::Module& module);
 // From a Module as read; runs the pipeline, plans, and generates code.

@@ -30,6 +30,7 @@ void transferProcedure(IO& io, ProcedureT& procedure) {
   transferValues(io, procedure.arguments);
   transferValues(io, procedure.results);
   io.bytes(procedure.module);
+  io.number(procedure.platform);
   io.list(procedure.codes, kLeastText, [&](auto& code) { io.bytes(code); });
 }
 

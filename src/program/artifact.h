@@ -38,6 +38,7 @@ struct Procedure {
   std::vector<NamedValue> arguments;
   std::vector<NamedValue> results;
   std::vector<std::byte> module;              // StableHLO, as a portable artifact
+  int32_t platform = -1;  // what the module's main takes first where it is for several; -1: one
   std::vector<std::vector<std::byte>> codes;  // a Program file for each of Artifact::targets
 };
 

@@ -68,6 +68,9 @@ typedef struct tercel_procedure_spec {
    * where one is missing. The module's own checks of them are made by tercel_artifact_compile. */
   size_t num_shapes;
   const tercel_shape_spec* shapes;
+  /* There, too: of a module for several platforms, as jax.export's can be, whose main takes the
+   * number of a platform before all else: that number. NULL: of one platform. */
+  const int32_t* platform;
 } tercel_procedure_spec;
 
 typedef struct tercel_library_options {

@@ -18,8 +18,8 @@ namespace {
 
 constexpr char kUsage[] = R"(usage: tercel-aot FILE -o FOLDER [FLAG...]    (- is standard input)
 
-FILE is a StableHLO portable artifact, what jax.export wrote for cpu, or an artifact that tercel.aot
-saved. FOLDER gets a library: NAME.so, NAME.a, NAME.h, NAME.hpp and NAME.cmake.
+FILE is a StableHLO portable artifact, what jax.export wrote for cpu (alone or among
+others), or an artifact that tercel.aot saved. FOLDER gets a library: NAME.so, NAME.a, NAME.h, NAME.hpp and NAME.cmake.
 
   --name=NAME          of the program of a StableHLO file (default: the file's)
   --procedure=NAME     of its one procedure (default: run)
@@ -36,6 +36,8 @@ saved. FOLDER gets a library: NAME.so, NAME.a, NAME.h, NAME.hpp and NAME.cmake.
   --side-file          keep the globals' values in NAME.weights
 )";
 
+constexpr char kNoTargets[] = "-";
+
 struct Request {
   static constexpr int64_t kUnset = INT64_MIN;
   std::string file, folder, name, procedure, targets, artifact;
@@ -49,7 +51,9 @@ Result<Request> parse(CommandLine& line) {
   request.folder = line.value("output");
   request.name = line.value("name");
   request.procedure = line.value("procedure");
-  request.targets = line.value("targets");
+  request.targets = line.value("targets", kNoTargets);
+  if (request.targets.empty()) return invalidArgument("--targets= names none; see --help");
+  if (request.targets == kNoTargets) request.targets.clear();
   request.artifact = line.value("artifact");
   request.side_file = line.flag("side-file");
   request.sizes = sizeFlags(line);
@@ -116,7 +120,7 @@ Status compile(const Plugin& plugin, const Request& request, tercel_artifact* ar
 }
 
 Status addProcedure(const Plugin& plugin, const Request& request,
-                    const std::vector<std::byte>& module, const Signature& signature,
+                    const ExportedFile& exported, const Signature& signature,
                     tercel_artifact* artifact) {
   std::vector<tercel_shape_spec> shapes;
   for (const std::optional<Dims>& dims : signature.dims) {
@@ -127,10 +131,11 @@ Status addProcedure(const Plugin& plugin, const Request& request,
   spec.struct_size = sizeof(spec);
   spec.name = request.procedure.empty() ? "run" : request.procedure.c_str();
   spec.signature = signature.text.c_str();
-  spec.module = module.data();
-  spec.module_size = module.size();
+  spec.module = exported.module.data();
+  spec.module_size = exported.module.size();
   spec.num_shapes = shapes.size();
   spec.shapes = shapes.data();
+  spec.platform = exported.platform ? &*exported.platform : nullptr;
   Status status = CALL(plugin, tercel_artifact_add_procedure, artifact, &spec);
   if (status.code() != Code::failed_precondition) return status;
   return status.within("a shape is missing, as --shape=argument0=8x4 gives it");
@@ -157,7 +162,7 @@ Result<tercel_artifact*> makeArtifact(const Plugin& plugin, const Request& reque
   TERCEL_ASSIGN(const auto signatures, signaturesOf(exported.arguments, request.sizes));
   TERCEL_TRY(CALL(plugin, tercel_artifact_create, nameOf(request).c_str(), &artifact));
   for (const Signature& signature : signatures) {
-    TERCEL_TRY(addProcedure(plugin, request, exported.module, signature, artifact));
+    TERCEL_TRY(addProcedure(plugin, request, exported, signature, artifact));
   }
   TERCEL_TRY(compile(plugin, request, artifact));
   return artifact;

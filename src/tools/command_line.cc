@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <charconv>
 #include <cstdio>
+#include <filesystem>
 #include <fstream>
 #include <iostream>
 #include <iterator>
@@ -72,6 +73,7 @@ Result<std::vector<std::byte>> readFile(const std::string& path) {
   if (path == "-") {
     text.assign(std::istreambuf_iterator<char>(std::cin), {});
   } else {
+    if (std::filesystem::is_directory(path)) return invalidArgument(path, " is a folder");
     std::ifstream in(path, std::ios::binary);
     if (!in) return Status(Code::not_found, cat("cannot read ", path));
     text.assign(std::istreambuf_iterator<char>(in), {});

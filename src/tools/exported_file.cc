@@ -17,14 +17,20 @@ using Indices = flatbuffers::Vector<uint32_t>;
 class ArrayType : private flatbuffers::Table {
  public:
   const Texts* shape() const { return GetPointer<const Texts*>(kShape); }
+  // Of an array of random keys, the numbers of u32 that one is made of; of others 0.
+  int keyWords() const {
+    const auto dtype = GetField<int8_t>(kDtype, 0);
+    return dtype == kFry ? 2 : dtype == kRbg || dtype == kUnsafeRbg ? 4 : 0;
+  }
   bool Verify(flatbuffers::Verifier& verifier) const {
     return VerifyTableStart(verifier) && VerifyOffset(verifier, kShape) &&
            verifier.VerifyVector(shape()) && verifier.VerifyVectorOfStrings(shape()) &&
-           verifier.EndTable();
+           VerifyField<int8_t>(verifier, kDtype, 1) && verifier.EndTable();
   }
 
  private:
-  static constexpr flatbuffers::voffset_t kShape = 6;
+  static constexpr flatbuffers::voffset_t kShape = 6, kDtype = 8;
+  static constexpr int8_t kFry = 27, kRbg = 28, kUnsafeRbg = 29;
 };
 using Types = flatbuffers::Vector<flatbuffers::Offset<ArrayType>>;
 
@@ -81,29 +87,37 @@ std::vector<std::vector<std::string>> argumentsOf(const Exported& exported) {
     const ArrayType* type = typeOf(exported, number);
     if (!type) return {};
     arguments.emplace_back();
-    if (!type->shape()) continue;
-    for (const flatbuffers::String* dim : *type->shape()) arguments.back().push_back(dim->str());
+    if (type->shape())
+      for (const flatbuffers::String* dim : *type->shape()) arguments.back().push_back(dim->str());
+    if (type->keyWords() > 0) arguments.back().push_back(cat(type->keyWords()));
   }
   return arguments;
+}
+
+// Among the platforms of a file.
+Result<int32_t> numberOfCpu(const Texts& platforms) {
+  std::string all;
+  for (uint32_t i = 0; i < platforms.size(); ++i) {
+    const std::string name = platforms.Get(i)->str();
+    if (name == "cpu") return static_cast<int32_t>(i);
+    all += cat(all.empty() ? "" : ", ", name);
+  }
+  return unimplemented("the file was exported for ", all, "; export it for cpu, too: "
+                       "jax.export.export(f, platforms=['cpu', ...])");
 }
 
 }  // namespace
 
 Result<ExportedFile> readExported(std::vector<std::byte> file) {
-  if (isStablehlo(file)) return ExportedFile{std::move(file), {}};
+  if (isStablehlo(file)) return ExportedFile{std::move(file), {}, {}};
   flatbuffers::Verifier verifier(reinterpret_cast<const uint8_t*>(file.data()), file.size());
-  if (!verifier.VerifyBuffer<Exported>(nullptr)) return ExportedFile{std::move(file), {}};
+  if (!verifier.VerifyBuffer<Exported>(nullptr)) return ExportedFile{std::move(file), {}, {}};
   const Exported& exported = *flatbuffers::GetRoot<Exported>(file.data());
-  std::string platforms;
-  for (const flatbuffers::String* platform : *exported.platforms()) {
-    platforms += cat(platforms.empty() ? "" : ", ", platform->str());
-  }
-  if (platforms != "cpu") {
-    return unimplemented("the file was exported for ", platforms, "; export it for cpu: "
-                         "jax.export.export(f, platforms=['cpu'])");
-  }
+  TERCEL_ASSIGN(const int32_t platform, numberOfCpu(*exported.platforms()));
   const auto* first = reinterpret_cast<const std::byte*>(exported.module()->data());
-  return ExportedFile{{first, first + exported.module()->size()}, argumentsOf(exported)};
+  ExportedFile result{{first, first + exported.module()->size()}, argumentsOf(exported), {}};
+  if (exported.platforms()->size() > 1) result.platform = platform;
+  return result;
 }
 
 }  // namespace tercel::tools

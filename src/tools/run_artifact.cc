@@ -89,7 +89,11 @@ Result<size_t> numberOf(const LoadedArtifact& loaded, const std::string& name) {
   for (size_t p = 0; p < loaded.procedures().size(); ++p) {
     if (loaded.procedures()[p].full_name == name) return p;
   }
-  return Status(Code::not_found, cat(loaded.artifact().name, " has no procedure ", name));
+  std::string all;
+  for (const LoadedArtifact::Procedure& procedure : loaded.procedures())
+    all += cat(all.empty() ? "" : ", ", procedure.full_name);
+  return Status(Code::not_found,
+                cat(loaded.artifact().name, " has no procedure ", name, "; it has ", all));
 }
 
 Status compareTo(const std::string& path, const NamedValue& value, const ir::Literal& got) {

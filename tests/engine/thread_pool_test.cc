@@ -1,11 +1,16 @@
 #include "runtime/engine/thread_pool.h"
 
 #include <gtest/gtest.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 #include <algorithm>
+#include <array>
 #include <atomic>
+#include <cstddef>
 #include <cstdint>
 #include <map>
+#include <memory>
 #include <mutex>
 #include <set>
 #include <thread>
@@ -118,6 +123,32 @@ TEST(ThreadScratch, IsAlignedKeptAndGrows) {
   static_cast<char*>(big)[(1 << 20) - 1] = 1;
   EXPECT_EQ(threadScratch(size_t{1} << 50), nullptr);
   EXPECT_NE(threadScratch(64), nullptr);
+}
+
+TEST(ThreadScratch, IsLent) {
+  alignas(64) std::array<std::byte, 256> lent;
+  void* own = threadScratch(100);
+  {
+    const ScratchLoan loan(lent.data(), lent.size());
+    EXPECT_EQ(threadScratch(256), lent.data());
+    void* larger = threadScratch(1000);
+    EXPECT_NE(larger, own);
+    EXPECT_NE(larger, lent.data());
+  }
+  EXPECT_EQ(threadScratch(100), own);
+}
+
+TEST(ThreadPool, IsLeftAloneByAProcessThatWasForked) {
+  auto pool = std::make_unique<ThreadPool>(3, 100);
+  const pid_t child = fork();
+  if (child == 0) {
+    { ThreadPool own(3); }
+    pool.reset();
+    _exit(0);
+  }
+  int status = -1;
+  ASSERT_EQ(waitpid(child, &status, 0), child);
+  EXPECT_EQ(status, 0);
 }
 
 TEST(Host, SaysWhatThereIs) {

@@ -327,6 +327,21 @@ def test_arguments():
     assert [str(value) for value in info.results] == ["out: float32[2]"]
 
 
+def test_a_class_may_start_with_what_it_is_given():
+    class Started(Program):
+        _value = jnp.zeros(2)
+
+        def __init__(self, start):
+            self._value = jnp.full(2, start, jnp.float32)
+
+        def read(self):
+            return self._value
+
+    np.testing.assert_array_equal(Started(3).read(), [3, 3])
+    with pytest.raises(TypeError, match="takes 1 positional argument but 2"):
+        Linear(3)
+
+
 def test_a_constant_that_is_nan():
     class Fill(Program):
         def run(self, x=Program.like(np.zeros(2, np.float32)), fill=float("nan")):

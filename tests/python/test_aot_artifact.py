@@ -1,9 +1,11 @@
 """Compiled programs: what tercel.load runs is what Tercel runs in this process, bit by bit."""
 
 import collections
+import copy
 import dataclasses
 import enum
 import gc
+import pickle
 import struct
 import subprocess
 import sys
@@ -415,7 +417,7 @@ def test_keys_are_integers():
 
 @pytest.mark.parametrize("call, kind, message", [
     (lambda m: m.predict(np.zeros((2, 7), np.float32)), ValueError,
-     r"net.predict: no signature for \[2, 7\]: there are batch1, batch3, batch64"),
+     r"net.predict: no signature for x \[2, 7\]: there are batch1, batch3, batch64"),
     (lambda m: m.predict(np.zeros((1, 7))), ValueError,
      r"net.predict: x: float64\[1,7\] in place of float32\[1,7\]"),
     (lambda m: m.predict(), TypeError, "net.predict: missing a required argument: 'x'"),
@@ -441,6 +443,62 @@ def test_keys_are_integers():
 def test_errors_of_calls(artifact, call, kind, message):
     with pytest.raises(kind, match=message):
         call(package.load(artifact.to_bytes()))
+
+
+def test_arguments_without_arrays():
+    class Trees(Program):
+        def run(self, mask=None, x=Program.like(np.zeros(2, np.float32)), rest=Program.like({})):
+            return x + 1
+
+    loaded, x = package.load(Program.get_compiled_artifact(Trees).to_bytes()), np.ones(2, np.float32)
+    for program in (Trees(), loaded):
+        for args, kwargs in (((None, x, {}), {}), ((None, x), {}), ((), {"x": x})):
+            np.testing.assert_array_equal(program.run(*args, **kwargs), [2, 2])
+        with pytest.raises((TypeError, ValueError)):
+            program.run(3, x)
+        with pytest.raises(TypeError, match="missing a required argument: 'x'"):
+            program.run(None)
+
+
+@pytest.mark.parametrize("copied", [copy.copy, copy.deepcopy])
+def test_copies_of_an_instance(copied):
+    class Counter(Program):
+        _n = jnp.zeros((), jnp.int32)
+        _step = Program.export_global(np.int32(2), mutable=False)
+
+        def up(self):
+            self._n += self._step
+            return self._n
+
+    first = package.load(Program.get_compiled_artifact(Counter).to_bytes())
+    first.up()
+    second = copied(first)
+    assert (second.up(), second.up(), first.up()) == (4, 6, 4)
+    with pytest.raises(TypeError, match="counter cannot be pickled"):
+        pickle.dumps(first)
+
+
+def test_what_is_not_initialised_has_the_bits_0():
+    kinds = [jnp.float8_e8m0fnu, jnp.float32, jnp.bool_]
+
+    class Empty(Program):
+        _room = Program.export_global([jax.ShapeDtypeStruct((3,), kind) for kind in kinds],
+                                      initialize=False)
+
+        def read(self):
+            return self._room
+
+    for program in (Empty(), package.load(Program.get_compiled_artifact(Empty).to_bytes())):
+        for array in program.read():
+            assert not any(np.asarray(array).tobytes())
+
+
+def test_saving_keeps_who_may_read_the_file(artifact, tmp_path):
+    path = tmp_path / "net.tercel"
+    artifact.save(path)
+    path.chmod(0o600)
+    artifact.save(path)
+    assert path.stat().st_mode & 0o777 == 0o600
 
 
 def test_classes_of_users_come_back_as_namedtuples():

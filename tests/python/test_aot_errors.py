@@ -202,6 +202,8 @@ def with_method(function):
      r"Bad.run: dimension n\+: invalid syntax"),
     (with_method(lambda self, x=Program.like(VECTOR, "6//n", n=(0, 1)): x), ValueError,
      "Bad.run: dimension 6//n: integer division or modulo by zero"),
+    (with_method(lambda self, x=Program.like(VECTOR, "_", n=(1, 2)): x), ValueError,
+     "Bad.run: sizes of n are listed, and no dimension has it"),
     (lambda: Program.like({"x": jax.ShapeDtypeStruct(jax.export.symbolic_shape("b, 3"),
                                                      np.float32)}),
      TypeError, r"Program.like: tree.x has symbolic dimensions, \(b, 3\): give them names"),

@@ -90,6 +90,9 @@ def test_no_place_for_the_program(tmp_path):
         assert library.net_load(None, None) == 3
         assert library.net_error_message() == b"no place for the program"
         assert library.net_load(None, ctypes.byref(program)) == 0 and program
+        library.net_api.restype = ctypes.POINTER(ctypes.c_void_p * 6)
+        destroy = ctypes.CFUNCTYPE(None, ctypes.c_void_p)(library.net_api().contents[5])
+        destroy(program)  # it stays the library's
 
 
 def threads_of_this_process():

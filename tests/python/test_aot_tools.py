@@ -40,8 +40,8 @@ X = np.linspace(-2, 2, 20, dtype=np.float32).reshape(4, 5)
 Y = np.linspace(1, 3, 15, dtype=np.float32).reshape(5, 3)
 
 
-def exported(platform="cpu", function=function):
-    return jax.export.export(jax.jit(function), platforms=[platform])(X, Y)
+def exported(*platforms, function=function):
+    return jax.export.export(jax.jit(function), platforms=platforms or ["cpu"])(X, Y)
 
 
 @pytest.mark.parametrize("kind", ["export", "stablehlo"])
@@ -74,6 +74,38 @@ def sized(x, y):
             jnp.linalg.cholesky(jnp.eye(n) * 4 + 1), jnp.where(jnp.asarray(n) > 4, x, -x),
             jax.image.resize(x, (n, 8), "linear"), jax.scipy.special.erf(x),
             jax.lax.dynamic_slice(pairs, (y[0, 0].astype(int), 1), (n, 2)))
+
+
+def of_its_platform(x, key):
+    own = jax.lax.platform_dependent(x, cpu=lambda x: x + 1, default=lambda x: x * 2)
+    return own + jax.random.normal(key, (5,))
+
+
+def test_files_for_several_platforms_and_with_keys(tmp_path):
+    x = jax.ShapeDtypeStruct(jax.export.symbolic_shape("n, 5"), np.float32)
+    key = jax.random.key(3)
+    data = jax.export.export(jax.jit(of_its_platform), platforms=["tpu", "cpu", "cuda"])(x, key)
+    path, file = tmp_path / "some.export", tmp_path / "some.tercel"
+    path.write_bytes(data.serialize())
+    tool(AOT, path, f"--artifact={file}", "--size=n=1,4")
+    tool(AOT, file, f"--artifact={file}2", "--targets=x86-64-v2")  # compiled once more
+    for made in (file, f"{file}2"):
+        loaded = tercel.load(made)
+        for batch in (X, X[:1]):
+            np.testing.assert_allclose(loaded.run(batch, np.asarray(jax.random.key_data(key))),
+                                       jax.jit(of_its_platform)(batch, key), rtol=1e-6)
+    assert "agree on 1 results" in tool(RUN, path, "--size=n=3")
+    path.write_bytes(exported("cpu", "tpu").serialize())
+    assert "agree on 2 results" in tool(RUN, path)
+    path.write_bytes(exported("tpu", "cuda").serialize())
+    assert "exported for tpu, cuda; export it for cpu, too" in tool(RUN, path, fails=True)
+
+
+def test_what_the_evaluator_does_not_know_is_not_compared(tmp_path):
+    path = tmp_path / "eigh.export"
+    path.write_bytes(exported(function=lambda x, y: jnp.linalg.eigvalsh(x.T @ x + y[0, 0])).serialize())
+    assert "not compared with the evaluator: " in tool(RUN, path)
+    assert "lapack" in tool(RUN, path, "--eval", fails=True)
 
 
 def symbolic(function=sized, sizes="n, 5", **options):
@@ -135,6 +167,9 @@ def test_bad_files_are_refused(tmp_path):
     path.write_bytes(whole)
     assert "unknown target vax" in tool(AOT, path, "-o", tmp_path / "out", "--targets=vax",
                                         fails=True)
+    assert "--targets= names none" in tool(AOT, path, "-o", tmp_path / "out", "--targets=",
+                                           fails=True)
+    assert "is a folder" in tool(AOT, tmp_path, "-o", tmp_path / "out", fails=True)
     assert "--wat" in tool(AOT, path, "-o", tmp_path / "out", "--wat", fails=True)
     end = whole.index(b"ML\xefR") + len(exported().mlir_module_serialized)
     for size in range(0, end, 1 + end // 40):

@@ -124,7 +124,7 @@ def _value(known, index, values):
 def _tree_of_call(trace):
     numbers = iter(range(len(trace.signature.types)))
     arguments = [[name, _describe(tree, numbers, f"{trace.where}: {name}")]
-                 for name, tree in trace.signature.arguments.items()]
+                 for name, tree in trace.procedure.trees_of_parameters.items()]
     numbers = iter(range(trace.result_tree.num_leaves))
     result = _describe(trace.results, numbers, f"{trace.where}: result")
     return json.dumps({"arguments": arguments, "result": result})

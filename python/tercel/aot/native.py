@@ -33,7 +33,8 @@ class ProcedureSpec(abi.Sized):
                 ("num_arguments", ctypes.c_size_t), ("arguments", ctypes.POINTER(ValueSpec)),
                 ("num_results", ctypes.c_size_t), ("results", ctypes.POINTER(ValueSpec)),
                 ("tree", ctypes.c_char_p), ("num_shapes", ctypes.c_size_t),
-                ("shapes", ctypes.POINTER(ShapeSpec))]
+                ("shapes", ctypes.POINTER(ShapeSpec)),
+                ("platform", ctypes.POINTER(ctypes.c_int32))]
 
 
 class LibraryOptions(abi.Sized):

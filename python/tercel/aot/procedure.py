@@ -44,6 +44,15 @@ class Procedure:
         return cls(where, name, function, parameters[1:])
 
     @property
+    def trees_of_parameters(self):
+        """Name -> what it is like, of those that a saved procedure has, too: not of constants, but
+        for None and empty containers, which have no arrays and may be given all the same."""
+        known = self.signatures[0].arguments
+        return {name: known.get(name, self.constants.get(name))
+                for name in self._signature.parameters
+                if name in known or not jax.tree.leaves(self.constants[name])}
+
+    @property
     def names(self):
         """The places of all arguments' leaves."""
         return [name for places in self.places.values() for name in places]

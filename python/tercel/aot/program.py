@@ -29,10 +29,15 @@ class Program:
         bases = [base for base in cls.__mro__ if base not in (Program, object)]
         cls._tercel = Declaration(cls, bases, export_name)
 
-    def __init__(self):
-        if type(self) is Program:
+    def __new__(cls, *args, **kwargs):
+        if cls is Program:
             raise TypeError("Program is a base class: make a subclass, with procedures")
-        object.__setattr__(self, "_tercel_values", InstanceValues.first(self._tercel))
+        made = super().__new__(cls)
+        object.__setattr__(made, "_tercel_values", InstanceValues.first(cls._tercel))
+        return made
+
+    def __init__(self):
+        """A subclass may have one of its own, which assigns globals."""
 
     def __setattr__(self, name, value):
         if name not in self._tercel.attributes:

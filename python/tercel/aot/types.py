@@ -4,6 +4,7 @@ import dataclasses
 import itertools
 import numbers
 import operator
+import re
 
 import jax
 import jax.numpy as jnp
@@ -156,6 +157,11 @@ def refinements(types):
         for name, sizes in getattr(kind, "sizes", {}).items():
             if listed.setdefault(name, sizes) != sizes:
                 raise ValueError(f"dimension {name} has sizes {listed[name]} and {sizes}")
+    used = {word for kind in types for dim in getattr(kind, "dims", ())
+            for word in re.findall(r"\w+", str(dim))}
+    unused = [name for name in listed if name not in used]
+    if unused:
+        raise ValueError(f"sizes of {unused[0]} are listed, and no dimension has it")
     for values in itertools.product(*listed.values()):
         chosen = dict(zip(listed, values))
         yield "_".join(f"{name}{size}" for name, size in chosen.items()), chosen

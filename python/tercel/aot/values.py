@@ -6,6 +6,7 @@ import warnings
 
 import jax
 import jax.numpy as jnp
+import numpy as np
 
 from tercel.aot import types
 
@@ -159,7 +160,8 @@ def current():
 
 def _start(known):
     if known.initial is None:
-        return jnp.zeros(known.type.shape, known.type.dtype)
+        # A type without a zero, f8e8m0fnu, starts with the bits 0, as in saved programs.
+        return jnp.full(known.type.shape, np.zeros((), known.type.dtype), known.type.dtype)
     return jnp.copy(known.initial)
 
 

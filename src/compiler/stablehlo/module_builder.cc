@@ -14,7 +14,8 @@ void addMissing(ir::Op& op, std::initializer_list<ir::AttrKey> lists) {
 
 }  // namespace
 
-ModuleBuilder::ModuleBuilder(const WireModule& wire, size_t artifact_bytes, const GivenDims& given)
+ModuleBuilder::ModuleBuilder(const WireModule& wire, size_t artifact_bytes,
+                             const GivenArguments& given)
     : wire_(wire),
       budget_(artifact_bytes),
       types_(wire, budget_),

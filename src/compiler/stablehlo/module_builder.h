@@ -17,7 +17,8 @@ namespace tercel::stablehlo {
 
 class ModuleBuilder {
  public:
-  ModuleBuilder(const WireModule& wire, size_t artifact_bytes, const GivenDims& given);
+  ModuleBuilder(const WireModule& wire, size_t artifact_bytes,
+                const GivenArguments& given);
 
   Status build();
   ir::Module take() { return std::move(module_); }
@@ -162,7 +163,7 @@ class ModuleBuilder {
   // Of a file that leaves sizes open: only main is built, its calls inlined, and each op's result
   // types follow from its operands' (refine.cc).
   bool refines_ = false;
-  const GivenDims& given_;
+  const GivenArguments& given_;
   std::unordered_map<std::string_view, const WireOp*> functions_;
   int call_depth_ = 0, calls_ = 0;
   bool is_located_ = false;

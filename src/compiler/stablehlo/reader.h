@@ -16,8 +16,13 @@ namespace tercel::stablehlo {
 inline constexpr std::array<int64_t, 3> kOldestVersion = {0, 9, 0};
 inline constexpr std::array<int64_t, 3> kNewestVersion = {1, 20, 0};
 
-// The sizes of main's arguments, by number, for a program that leaves them open.
-using GivenDims = std::vector<std::optional<Dims>>;
+// What is known of main's arguments where a program leaves it open.
+struct GivenArguments {
+  std::vector<std::optional<Dims>> dims;  // by number
+  // Of main's first argument, which jax.export adds to a program for several platforms: the number
+  // of the one that it shall run on. The Module's main does not have it.
+  std::optional<int32_t> platform;
+};
 
 // Reads a portable artifact. The Module keeps nothing of the bytes. Its ids, arities and region
 // structure are sound; whether types agree is ir::verify's to say.
@@ -26,6 +31,7 @@ using GivenDims = std::vector<std::optional<Dims>>;
 //   UNIMPLEMENTED       an op, type, attribute or encoding that we do not have, by name, with the
 //                       op's source location; MLIR text
 //   RESOURCE_EXHAUSTED  sharing in the file that would take far more memory than the file
-Result<ir::Module> readStablehlo(std::span<const std::byte> artifact, const GivenDims& dims = {});
+Result<ir::Module> readStablehlo(std::span<const std::byte> artifact,
+                                 const GivenArguments& given = {});
 
 }  // namespace tercel::stablehlo

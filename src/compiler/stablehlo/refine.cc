@@ -52,8 +52,9 @@ Status ModuleBuilder::noteFunction(const WireOp& op) {
 }
 
 Status ModuleBuilder::argumentTypes(const WireRegion& body, std::vector<ir::Type>& types) {
-  if (given_.size() > body.args.count)
-    return invalidArgument("shapes for ", given_.size(), " arguments, where main has ",
+  const uint32_t platforms = given_.platform ? 1 : 0;  // an argument that has no number
+  if (given_.dims.size() + platforms > body.args.count)
+    return invalidArgument("shapes for ", given_.dims.size(), " arguments, where main has ",
                            body.args.count);
   for (uint32_t i = 0; i < body.args.count; ++i) {
     const uint32_t wire_type = wire_.value_types[body.args.begin + i];
@@ -61,13 +62,15 @@ Status ModuleBuilder::argumentTypes(const WireRegion& body, std::vector<ir::Type
     TERCEL_TRY(types_.leaves(wire_type, &leaves));
     for (ir::Type type : leaves) {
       const ir::Type announced = type;
-      if (i < given_.size() && given_[i]) type.shape.dims = *given_[i];
+      const uint32_t number = i - platforms;
+      if (number < given_.dims.size() && given_.dims[number])
+        type.shape.dims = *given_.dims[number];
       if (hasUnknownSize(type))
-        return failedPrecondition("argument", i, " of main is ", typeText(wire_, wire_type),
+        return failedPrecondition("argument", number, " of main is ", typeText(wire_, wire_type),
                                   ", some sizes of which are open, and its shape is not given");
       const bool is_possible = sizeIsRepresentable(type.shape.dims, byteSize(type.shape.dtype));
       if (!is_possible || !fits(announced, type))
-        return invalidArgument("argument", i, " of main is ", typeText(wire_, wire_type),
+        return invalidArgument("argument", number, " of main is ", typeText(wire_, wire_type),
                                ", which cannot be ", toString(type.shape));
       types.push_back(std::move(type));
     }

@@ -4,10 +4,12 @@
 #include <algorithm>
 #include <cstring>
 #include <exception>
+#include <memory>
 #include <new>
 #include <string>
 
 #include "core/status.h"
+#include "runtime/engine/loaded_artifact.h"
 
 namespace tercel::engine {
 
@@ -55,3 +57,8 @@ Result<Options> ownCopy(const Options* options) {
 }
 
 }  // namespace tercel::engine
+
+struct tercel_program {
+  std::shared_ptr<const tercel::engine::LoadedArtifact> loaded;
+  bool is_kept = false;  // by a library, whoever else destroys it
+};

@@ -99,7 +99,8 @@ Result<std::unique_ptr<Instance>> Instance::create(std::shared_ptr<const LoadedA
   std::unique_ptr<Instance> instance(new Instance(std::move(artifact), std::move(options)));
   TERCEL_TRY(instance->allocate());
   if (!instance->options_.parallel.pool && instance->options_.num_threads > 1) {
-    instance->pool_ = std::make_unique<ThreadPool>(instance->options_.num_threads);
+    instance->pool_ = std::make_unique<ThreadPool>(
+        instance->options_.num_threads, static_cast<size_t>(instance->artifact_->scratchBytes()));
   }
   return instance;
 } catch (const std::bad_alloc&) {
@@ -210,6 +211,11 @@ Status Instance::run(Bound& bound) {
   invocation.use(pool_.get());
   if (options_.parallel.pool) invocation.parallel = options_.parallel;
   invocation.custom_calls = options_.custom_calls.get();
+  const auto scratch_bytes = static_cast<size_t>(artifact_->scratchBytes());
+  const auto arena_bytes = static_cast<size_t>(artifact_->arenaBytes());
+  std::optional<ScratchLoan> loan;
+  if (scratch_bytes > 0)
+    loan.emplace(static_cast<std::byte*>(arena_) + arena_bytes - scratch_bytes, scratch_bytes);
   TERCEL_TRY(bound.loaded->code->run(invocation, *bound.frame));
   for (size_t i = 0; i < bound.wanted.size(); ++i) {
     if (!bound.wanted[i]) continue;

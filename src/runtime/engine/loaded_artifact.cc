@@ -137,6 +137,7 @@ Status LoadedArtifact::placeGlobals() {
   }
   for (const Procedure& procedure : procedures_) {
     arena_bytes_ = std::max(arena_bytes_, roundUp(procedure.code->program().arena_bytes));
+    scratch_bytes_ = std::max(scratch_bytes_, roundUp(procedure.code->scratchBytes()));
   }
   return Status();
 }

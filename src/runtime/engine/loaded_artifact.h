@@ -27,7 +27,8 @@ class LoadedArtifact {
   const std::string& target() const { return artifact_.targets[target_]; }
   const std::vector<Procedure>& procedures() const { return procedures_; }
   // Of an instance: working memory, and the values of the mutable globals.
-  int64_t arenaBytes() const { return arena_bytes_; }
+  int64_t arenaBytes() const { return arena_bytes_ + scratch_bytes_; }
+  int64_t scratchBytes() const { return scratch_bytes_; }  // the arena's last, of who calls
   int64_t globalsBytes() const { return globals_bytes_; }
   // Of a mutable global, in an instance's values.
   int64_t offsetOf(size_t global) const { return offsets_[global]; }
@@ -44,7 +45,7 @@ class LoadedArtifact {
   size_t target_ = 0;
   std::vector<Procedure> procedures_;
   std::vector<int64_t> offsets_;
-  int64_t arena_bytes_ = 0;
+  int64_t arena_bytes_ = 0, scratch_bytes_ = 0;
   int64_t globals_bytes_ = 0;
 };
 

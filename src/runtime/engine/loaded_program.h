@@ -45,6 +45,7 @@ class LoadedProgram final : public Runner {
   Status run(const Invocation& invocation) const override;
   Status run(const Invocation& invocation, Frame& frame) const;
   int64_t codeBytes() const override;
+  int64_t scratchBytes() const { return tape_.scratch_bytes; }  // of a thread that runs it
   const program::Program& program() const { return *program_; }
 
  private:

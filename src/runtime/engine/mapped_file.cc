@@ -90,6 +90,7 @@ Status writeFile(const std::string& path, std::span<const std::byte> bytes) {
       cat(path, ".", static_cast<int64_t>(getpid()), ".", drafts.fetch_add(1), ".part");
   File file(open(draft.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666));
   if (file.descriptor() < 0) return failed("write", path, errno);
+  if (is_there && S_ISREG(facts.st_mode)) fchmod(file.descriptor(), facts.st_mode & 07777);
   if (writeAll(file.descriptor(), bytes) && file.finish() &&
       std::rename(draft.c_str(), path.c_str()) == 0) {
     return Status();

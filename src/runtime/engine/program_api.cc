@@ -19,10 +19,6 @@ using tercel::Status;
 using engine::guarded;
 using engine::ownCopy;
 
-struct tercel_program {
-  std::shared_ptr<const engine::LoadedArtifact> loaded;
-};
-
 struct tercel_instance {
   tercel_instance_options options;
   std::unique_ptr<engine::Instance> instance;
@@ -213,7 +209,9 @@ int tercel_program_open(const char* path, const tercel_load_options* options,
   });
 }
 
-void tercel_program_destroy(tercel_program* program) { delete program; }
+void tercel_program_destroy(tercel_program* program) {
+  if (program && !program->is_kept) delete program;
+}
 
 int tercel_program_describe(const tercel_program* program, tercel_program_info* info) {
   return ofProgram(program, [&](const program::Artifact& artifact) {

@@ -1,5 +1,7 @@
 #include "runtime/engine/thread_pool.h"
 
+#include <unistd.h>
+
 #include <algorithm>
 #include <chrono>
 #include <cstdlib>
@@ -40,19 +42,39 @@ bool spinUntil(F&& done) {
 struct Scratch {
   void* data = nullptr;
   size_t bytes = 0;
-  ~Scratch() { std::free(data); }
+  bool is_lent = false;
+  ~Scratch() { release(); }
+  void release() {
+    if (!is_lent) std::free(data);
+    is_lent = false;
+  }
 };
+
+thread_local Scratch scratch;
 
 }  // namespace
 
 void* threadScratch(size_t bytes) {
-  thread_local Scratch scratch;
   if (bytes <= scratch.bytes && scratch.data) return scratch.data;
-  std::free(scratch.data);
+  scratch.release();
   scratch.bytes = std::max<size_t>(4096, (bytes + 63) / 64 * 64);
   scratch.data = std::aligned_alloc(64, scratch.bytes);
   if (!scratch.data) scratch.bytes = 0;
   return scratch.data;
+}
+
+ScratchLoan::ScratchLoan(void* data, size_t bytes)
+    : before_{scratch.data, scratch.bytes, scratch.is_lent} {
+  scratch.data = data;
+  scratch.bytes = bytes;
+  scratch.is_lent = true;
+}
+
+ScratchLoan::~ScratchLoan() {
+  scratch.release();
+  scratch.data = before_.data;
+  scratch.bytes = before_.bytes;
+  scratch.is_lent = before_.is_lent;
 }
 
 // Large ones first, which share what each call prepares; small ones last, for whoever is done.
@@ -78,18 +100,30 @@ std::optional<uint32_t> ThreadPool::Share::take(bool first) {
   }
 }
 
-ThreadPool::ThreadPool(int threads) {
+ThreadPool::ThreadPool(int threads, size_t scratch_bytes) : process_(getpid()) {
   const auto sharers = static_cast<size_t>(std::max(threads, 1));
   for (Loop& loop : loops_) loop.shares = std::make_unique<Share[]>(sharers);
   workers_.reserve(sharers - 1);
   try {
-    for (int64_t i = 1; i < threads; ++i) workers_.emplace_back([this, i] { work(i); });
+    for (int64_t i = 1; i < threads; ++i) {
+      workers_.emplace_back([this, i, scratch_bytes] {
+        threadScratch(scratch_bytes);
+        prepared_.fetch_add(1);
+        prepared_.notify_one();
+        work(i);
+      });
+    }
   } catch (const std::exception&) {
     // The machine has no more threads: the loops run on those there are.
   }
+  for (uint32_t now; (now = prepared_.load()) < workers_.size();) prepared_.wait(now);
 }
 
 ThreadPool::~ThreadPool() {
+  if (process_ != getpid()) {
+    new std::vector<std::thread>(std::move(workers_));  // neither to be joined nor let go
+    return;
+  }
   stopping_.store(true);
   epoch_.fetch_add(1);
   epoch_.notify_all();

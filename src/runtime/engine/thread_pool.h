@@ -17,11 +17,28 @@ namespace tercel::engine {
 // request may move it. Null where there is no memory.
 void* threadScratch(size_t bytes);
 
+// While it lives, the calling thread's requests that fit are served from `data`.
+class ScratchLoan {
+ public:
+  ScratchLoan(void* data, size_t bytes);
+  ~ScratchLoan();
+  ScratchLoan(const ScratchLoan&) = delete;
+  ScratchLoan& operator=(const ScratchLoan&) = delete;
+
+ private:
+  struct Memory {
+    void* data;
+    size_t bytes;
+    bool is_lent;
+  } before_;
+};
+
 class ThreadPool {
  public:
-  // `threads` counts the caller: 1 starts none. They treat subnormals as the thread that makes them.
-  explicit ThreadPool(int threads);
-  ~ThreadPool();  // no loop may be running
+  // `threads` counts the caller: 1 starts none. They treat subnormals as the thread that makes them,
+  // and have threadScratch(scratch_bytes) before the constructor returns.
+  explicit ThreadPool(int threads, size_t scratch_bytes = 0);
+  ~ThreadPool();  // no loop may be running; a process that fork() made has none of the threads
   ThreadPool(const ThreadPool&) = delete;
   ThreadPool& operator=(const ThreadPool&) = delete;
 
@@ -84,11 +101,14 @@ class ThreadPool {
   bool joinAny(int64_t self);
   void work(int64_t self);
 
+
   std::array<Loop, kLoops> loops_;
   std::atomic<uint32_t> epoch_{0};  // grows with every loop started
   std::atomic<int32_t> sleepers_{0};
   std::atomic<bool> stopping_{false};
+  std::atomic<uint32_t> prepared_{0};  // workers that have their scratch
   std::vector<std::thread> workers_;
+  const int64_t process_;
 };
 
 }  // namespace tercel::engine

@@ -13,7 +13,7 @@ namespace {
 using tercel::Status;
 
 struct DestroyProgram {
-  void operator()(tercel_program* program) const { tercel_program_destroy(program); }
+  void operator()(tercel_program* program) const { delete program; }
 };
 using ProgramPtr = std::unique_ptr<tercel_program, DestroyProgram>;
 
@@ -56,6 +56,7 @@ int tercel_embedded_load(const tercel_embedded* library, const tercel_load_optio
     return code;
   }
   return tercel::engine::guarded([&] {
+    (*program)->is_kept = true;
     programs().loaded[library].reset(*program);
     return Status();
   });
