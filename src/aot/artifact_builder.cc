@@ -121,7 +121,7 @@ void shareStoredGlobals(const program::Procedure& procedure, ir::Module& module)
 // A Program file for each target.
 Result<std::vector<std::vector<std::byte>>> compileProcedure(
     const program::Artifact& artifact, const program::Procedure& procedure,
-    const std::vector<std::string>& targets, int optimization_level) {
+    const std::vector<std::string>& targets, int optimization_level, SharedConstants& shared) {
   TERCEL_ASSIGN(ir::Module module, readModule(procedure, givenOf(artifact, procedure)));
   TERCEL_TRY(checkMain(artifact, procedure, module));
   shareStoredGlobals(procedure, module);
@@ -132,6 +132,7 @@ Result<std::vector<std::vector<std::byte>>> compileProcedure(
     options.optimization_level = optimization_level;
     options.can_call = canLeavePython;
     TERCEL_ASSIGN(program::Program code, compiler::compileModule(module, options));
+    shared.take(code);
     codes.push_back(program::serialize(code));
   }
   return codes;
@@ -162,7 +163,9 @@ Result<std::vector<std::string>> targetList(std::string_view text) {
 }  // namespace
 
 ArtifactBuilder::ArtifactBuilder(program::Artifact artifact) : artifact_(std::move(artifact)) {
-  data_.assign(artifact_.data.bytes.begin(), artifact_.data.bytes.end());
+  const std::span<const std::byte> data = artifact_.data.bytes;
+  shared_ = SharedConstants(program::sharedOf(artifact_));
+  data_.assign(data.begin(), data.end() - static_cast<ptrdiff_t>(shared_.bytes().size()));
   artifact_.data = {};
 }
 
@@ -203,6 +206,7 @@ Status ArtifactBuilder::addProcedure(program::Procedure procedure, const GivenAr
 
 void ArtifactBuilder::dropCode() {
   artifact_.targets.clear();
+  shared_.clear();
   for (program::Procedure& procedure : artifact_.procedures) procedure.codes.clear();
 }
 
@@ -226,7 +230,7 @@ Status ArtifactBuilder::compile(std::string_view targets) {
   dropCode();
   TERCEL_ASSIGN(const std::vector<std::string> list, targetList(targets));
   for (program::Procedure& procedure : artifact_.procedures) {
-    auto codes = compileProcedure(artifact_, procedure, list, optimization_level_);
+    auto codes = compileProcedure(artifact_, procedure, list, optimization_level_, shared_);
     if (!codes.ok()) return codes.status().within(cat("procedure ", program::fullName(procedure)));
     procedure.codes = std::move(*codes);
   }
@@ -237,6 +241,9 @@ Status ArtifactBuilder::compile(std::string_view targets) {
 Result<program::Artifact> ArtifactBuilder::finish() const {
   program::Artifact artifact = artifact_;
   auto data = std::make_shared<program::AlignedBytes>(data_.begin(), data_.end());
+  artifact.shared_offset = program::alignedSize(data_.size());
+  data->resize(artifact.shared_offset);
+  data->insert(data->end(), shared_.bytes().begin(), shared_.bytes().end());
   artifact.data = {data, *data};
   artifact.data_bytes = data->size();
   artifact.data_hash = program::hashBytes(*data);

@@ -6,6 +6,7 @@
 #include <string_view>
 #include <vector>
 
+#include "aot/shared_constants.h"
 #include "compiler/compile.h"
 #include "core/status.h"
 #include "program/artifact.h"
@@ -41,7 +42,8 @@ class ArtifactBuilder {
   void dropCode();
 
   program::Artifact artifact_;
-  std::vector<std::byte> data_;
+  std::vector<std::byte> data_;  // of globals
+  SharedConstants shared_;
   int optimization_level_ = 2;
 };
 

@@ -153,12 +153,6 @@ void addParts(const program::Step& step, std::set<std::string>& parts) {
   if (linalg::find(step.name)) parts.insert(step.name);
 }
 
-std::string isaOf(std::string_view features) {
-  const std::string listed = cat(',', features, ',');
-  auto has = [&](const char* name) { return listed.find(cat(",+", name, ',')) != listed.npos; };
-  return kernels::kIsaNames[static_cast<int>(TERCEL_BEST_ISA(has))];
-}
-
 Needs needsOf(const Codes& codes) {
   Needs needs;
   for (const std::vector<program::Program>& list : codes) {
@@ -172,7 +166,7 @@ Needs needsOf(const Codes& codes) {
   if (needs.parts.empty()) return needs;
   for (const std::vector<program::Program>& list : codes) {
     for (const program::Program& code : list) {
-      if (code.architecture == Architecture::x86_64) needs.isas.insert(isaOf(code.target_features));
+      if (code.architecture == Architecture::x86_64) needs.isas.insert(kernels::kIsaNames[static_cast<int>(kernels::isaOf(code.target_features))]);
     }
   }
   return needs;
@@ -192,8 +186,8 @@ Result<Architecture> architectureOf(const program::Artifact& artifact, const Nee
 
 // The runtime's objects for it.
 Result<std::vector<std::string>> runtimeObjects(const std::string& runtime_folder,
-                                                Architecture architecture, const Needs& needs) {
-  const bool has_linalg = std::ranges::any_of(needs.parts, linalg::find);
+                                                Architecture architecture, const Needs& needs,
+                                                bool has_linalg) {
   const std::string folder = cat(runtime_folder, "/", toString(architecture), "/tercel_");
   std::vector<std::string> paths = {folder + (has_linalg ? "runtime_linalg.o" : "runtime.o")};
   for (const std::string& isa : needs.isas) paths.push_back(cat(folder, isa, ".o"));
@@ -255,8 +249,13 @@ Status saveChecked(program::Artifact artifact, const std::string& folder,
   TERCEL_ASSIGN(Codes codes, codesOf(artifact));
   const Needs needs = needsOf(codes);
   TERCEL_ASSIGN(const Architecture architecture, architectureOf(artifact, needs));
-  TERCEL_ASSIGN(std::vector<std::string> objects,
-                runtimeObjects(options.runtime_folder, architecture, needs));
+  auto objectsOf = [&](bool has_linalg) {
+    return runtimeObjects(options.runtime_folder, architecture, needs, has_linalg);
+  };
+  const bool has_linalg = std::ranges::any_of(needs.parts, linalg::find);
+  TERCEL_ASSIGN(std::vector<std::string> shared, objectsOf(has_linalg));
+  // Of several archives in one program the first one's runtime is that of all.
+  TERCEL_ASSIGN(std::vector<std::string> archived, objectsOf(true));
   TERCEL_ASSIGN(const Draft draft, Draft::make(folder, name));
   std::vector<std::string> files = {name + ".so", name + ".a", name + ".h", name + ".hpp",
                                     name + ".cmake", "tercel_program.h"};
@@ -269,11 +268,12 @@ Status saveChecked(program::Artifact artifact, const std::string& folder,
   }
   TERCEL_TRY(packProcedures(artifact, std::move(codes), options.runtime_folder, draft));
   TERCEL_ASSIGN(codegen::ObjectCode object, libraryObject(artifact, architecture, weights, needs));
-  objects.insert(objects.begin(), draft.path(name + ".o"));
+  for (auto* objects : {&shared, &archived})
+    objects->insert(objects->begin(), draft.path(name + ".o"));
   TERCEL_TRY(draft.write(name + ".o", object.bytes));
-  TERCEL_TRY(linkShared({name, objects, architecture, options.runtime_folder,
+  TERCEL_TRY(linkShared({name, shared, architecture, options.runtime_folder,
                          draft.path(name + ".so")}));
-  TERCEL_ASSIGN(const std::vector<std::byte> archive, codegen::archiveOf(objects));
+  TERCEL_ASSIGN(const std::vector<std::byte> archive, codegen::archiveOf(archived));
   TERCEL_TRY(draft.write(name + ".a", archive));
   TERCEL_TRY(writeHeaders(artifact, options.runtime_folder, draft));
   return draft.publish(files);

@@ -38,9 +38,9 @@ program::Program signatureOf(const ir::Module& module);
 // From a Module as read; runs the pipeline, plans, and generates code.
 Result<program::Program> compileModule(ir::Module module, const CompileOptions& options);
 
-// Of the widest vectors of a CompileOptions::target. INVALID_ARGUMENT for a name that is none,
-// FAILED_PRECONDITION for a target that has what this machine lacks.
-Result<int> vectorBytesHere(const std::string& target);
+// Of a CompileOptions::target. INVALID_ARGUMENT for a name that is none, FAILED_PRECONDITION for a
+// target that has what this machine lacks.
+Status checkTarget(const std::string& target);
 
 // In the background, once a process, what its first compilation would otherwise wait for.
 void prepare(const CompileOptions& options);

@@ -2,7 +2,6 @@
 #include "pjrt/entry.h"
 #include "pjrt/handles.h"
 #include "pjrt/version.h"
-#include "runtime/engine/host.h"
 
 namespace tercel::pjrt {
 namespace {
@@ -35,19 +34,13 @@ Status setCreateOption(Options& options, const std::string& name, const NamedVal
                        ") are not supported by Tercel");
 }
 
-Status useCpu(const std::string& cpu) {
-  TERCEL_ASSIGN(const int vector_bytes, compiler::vectorBytesHere(cpu));
-  engine::useVectorsOf(vector_bytes);
-  return {};
-}
-
 }  // namespace
 
 Status Client_Create(PJRT_Client_Create_Args& args) {
   TERCEL_ASSIGN(Options options, optionsFromEnvironment());
   TERCEL_ASSIGN(const auto given, readNamedValues(args.create_options, args.num_options));
   for (const auto& [name, value] : given) TERCEL_TRY(setCreateOption(options, name, value));
-  TERCEL_TRY(useCpu(options.cpu).within(cat("option cpu = '", options.cpu, "'")));
+  TERCEL_TRY(compiler::checkTarget(options.cpu).within(cat("option cpu = '", options.cpu, "'")));
   TERCEL_ASSIGN(auto client, runtime::Client::create(options));
   compiler::prepare({.target = options.cpu});
   args.client = new PJRT_Client{std::make_shared<ClientState>(std::move(client))};

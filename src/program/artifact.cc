@@ -1,5 +1,6 @@
 #include "program/artifact.h"
 
+#include <algorithm>
 #include <new>
 #include <set>
 
@@ -51,6 +52,7 @@ void transfer(IO& io, ArtifactT& artifact) {
   io.flag(artifact.has_side_file);
   io.number(artifact.data_bytes);
   io.number(artifact.data_hash);
+  io.number(artifact.shared_offset);
   io.number(artifact.num_threads);
 }
 
@@ -141,6 +143,8 @@ Status validateArtifact(const Artifact& artifact) {
   }
   TERCEL_TRY(checkNumThreads(artifact.num_threads));
   TERCEL_TRY(checkGlobals(artifact));
+  if (artifact.shared_offset > artifact.data_bytes || artifact.shared_offset % kDataAlignment != 0)
+    return invalidArgument("the shared constants lie outside of the artifact's data");
   std::set<std::string> names;
   for (const Procedure& procedure : artifact.procedures) {
     const std::string name = fullName(procedure);
@@ -184,6 +188,25 @@ Result<Artifact> deserializeArtifact(HeldBytes file) try {
   return artifact;
 } catch (const std::bad_alloc&) {
   return resourceExhausted("no memory for an artifact file of ", file.bytes.size(), " bytes");
+}
+
+std::span<const std::byte> sharedOf(const Artifact& artifact) {
+  const std::span<const std::byte> data = artifact.data.bytes;
+  return data.subspan(std::min<size_t>(artifact.shared_offset, data.size()));
+}
+
+void takeShared(std::span<const std::byte> shared, Program& program) {
+  if (program.shared_bytes == 0) return;
+  const size_t begin = alignedSize(program.constants.size());
+  program.constants.resize(begin);
+  program.constants.insert(program.constants.end(), shared.begin(),
+                           shared.begin() + program.shared_bytes);
+  program.shared_bytes = 0;
+  for (Slot& slot : program.slots) {
+    if (slot.place != Place::shared) continue;
+    slot.place = Place::constant;
+    slot.offset += static_cast<int64_t>(begin);
+  }
 }
 
 Status checkData(const Artifact& artifact) {

@@ -10,6 +10,7 @@
 
 #include "core/shape.h"
 #include "core/status.h"
+#include "program/program.h"
 
 namespace tercel::program {
 
@@ -60,11 +61,12 @@ struct Artifact {
   bool has_side_file = false;  // `data` stands in a file of its own
   uint64_t data_bytes = 0;
   uint64_t data_hash = 0;
-  HeldBytes data;  // the globals' values
+  HeldBytes data;  // the globals' values, then from shared_offset on what is Place::shared
+  uint64_t shared_offset = 0;
   int32_t num_threads = 1;  // of instances that do not say, the caller's included
 };
 
-inline constexpr uint32_t kArtifactVersion = 2;
+inline constexpr uint32_t kArtifactVersion = 3;
 inline constexpr size_t kDataAlignment = 64;
 
 // `bytes`, rounded up to whole steps of the alignment.
@@ -81,6 +83,11 @@ bool isArtifact(std::span<const std::byte> bytes);
 // file's is to be set by the caller and checked by checkData. INVALID_ARGUMENT, DATA_LOSS as for a
 // Program. The Program files inside are not looked at.
 Result<Artifact> deserializeArtifact(HeldBytes file);
+
+// What its programs share, where the data is there.
+std::span<const std::byte> sharedOf(const Artifact& artifact);
+// Makes what a program shares its own.
+void takeShared(std::span<const std::byte> shared, Program& program);
 
 // DATA_LOSS where `artifact.data` is not what was saved.
 Status checkData(const Artifact& artifact);

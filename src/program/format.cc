@@ -66,6 +66,7 @@ void transfer(IO& io, ProgramT& program) {
   });
   io.list(program.objects, 8, [&](auto& object) { io.bytes(object); });
   io.bytes(program.constants);
+  io.number(program.shared_bytes);
   io.number(program.arena_bytes);
   io.number(program.turn_bytes);
   io.number(program.cost);

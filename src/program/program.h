@@ -37,8 +37,9 @@ struct ResultInfo {
 };
 
 // Where a value lives while the program runs. turn: what each thread that runs turns of a
-// parallel_loop has for itself; only steps inside of one use it.
-enum class Place : uint8_t { argument, result, arena, constant, turn };
+// parallel_loop has for itself; only steps inside of one use it. shared: the constants that an
+// artifact has once for all of its programs.
+enum class Place : uint8_t { argument, result, arena, constant, turn, shared };
 struct Slot {
   Place place = Place::arena;
   uint32_t index = 0;  // of the argument or result
@@ -116,6 +117,7 @@ struct Program {
   std::vector<Sequence> sequences;  // [0] is the program
   std::vector<std::vector<std::byte>> objects;  // relocatable object code
   AlignedBytes constants;  // slots' offsets into it are 64-byte aligned
+  int64_t shared_bytes = 0;  // of Place::shared that there must be
   int64_t arena_bytes = 0;
   int64_t turn_bytes = 0;  // of Place::turn
   double cost = 0;   // estimated nanoseconds on one core

@@ -99,7 +99,8 @@ typedef struct tercel_buffer {
   size_t bytes; /* at least the value's */
 } tercel_buffer;
 
-/* A custom call of the program: anything but TERCEL_OK stops the procedure with that code. */
+/* A custom call of the program: anything but TERCEL_OK stops the procedure with that tercel_code;
+ * what is none is TERCEL_UNKNOWN. */
 typedef struct tercel_custom_call {
   size_t struct_size;
   const char* target;

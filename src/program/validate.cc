@@ -92,11 +92,14 @@ class Validator {
         return static_cast<int64_t>(program_.constants.size());
       case Place::turn:
         return program_.turn_bytes;
+      case Place::shared:
+        return program_.shared_bytes;
     }
     return -1;
   }
 
   Status checkSlots() const {
+    if (program_.shared_bytes < 0) return invalidArgument("negative shared_bytes");
     if (program_.arena_bytes < 0) return invalidArgument("negative arena_bytes");
     if (program_.turn_bytes < 0 || program_.turn_bytes > kMaxScratch)
       return invalidArgument("impossible turn_bytes");
@@ -179,7 +182,7 @@ class Validator {
 
   Status checkWritable(const Slot& slot) const {
     bool read_only =
-        slot.place == Place::constant ||
+        slot.place == Place::constant || slot.place == Place::shared ||
         (slot.place == Place::argument && program_.arguments[slot.index].aliased_result < 0);
     return read_only ? invalidArgument("writes a constant or an argument") : Status();
   }

@@ -13,8 +13,9 @@ namespace tercel::tools {
 namespace {
 
 // Flags whose value may be the next word.
-constexpr std::string_view kWithValue[] = {"--output", "--procedure", "--input", "--expect",
-                                           "--size",   "--shape"};
+constexpr std::string_view kWithValue[] = {
+    "--output", "--procedure", "--input",   "--expect",      "--size",              "--shape",
+    "--name",   "--targets",   "--weights", "--num-threads", "--optimization-level", "--artifact"};
 
 }  // namespace
 

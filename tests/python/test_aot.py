@@ -85,9 +85,26 @@ def test_two_values_for_one_global():
     tied = Tied()
     tied.only_b()
     assert float(tied._tree["a"][0, 0]) == 2
-    with pytest.warns(UserWarning, match="Tied.both: tree.b is another name of tree.a"):
+    with pytest.raises(ValueError, match="Tied.both: tree.b is another name of tree.a"):
         tied.both(matrix(5), matrix(6))
+    with pytest.raises(ValueError, match="tree.b is another name of tree.a, .* another value"):
+        tied._tree = {"a": matrix(5), "b": matrix(6)}
+    assert float(tied._tree["b"][0, 0]) == 2
+    tied._tree = {"a": matrix(5), "b": matrix(5)}
     assert float(tied._tree["b"][0, 0]) == 5
+
+
+def test_a_class_stays_as_it_is():
+    class Fixed(Program):
+        _x = matrix(1)
+
+        def read(self):
+            return self._x
+
+    for name, value in (("_x", matrix(2)), ("read", lambda self: 1), ("more", 3)):
+        with pytest.raises(AttributeError, match=f"Fixed.{name}: the class of a program stays"):
+            setattr(Fixed, name, value)
+    assert float(Fixed().read()[0, 0]) == 1
 
 
 @pytest.mark.parametrize("name, exported", [

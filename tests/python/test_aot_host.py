@@ -95,6 +95,71 @@ def test_no_place_for_the_program(tmp_path):
         destroy(program)  # it stays the library's
 
 
+def test_an_instance_of_another_program(tmp_path):
+    libraries = []
+    for name, size in (("small", 1), ("large", 100)):
+        aot.compile(lambda x: x + 1, np.zeros(size, np.float32), name=name).save_library(tmp_path)
+        libraries.append(ctypes.CDLL(str(tmp_path / f"{name}.so")))
+    small, large = libraries
+    instance, own = ctypes.c_void_p(), ctypes.c_void_p()
+    assert large.large_create(None, ctypes.byref(instance)) == 0
+    assert small.small_create(None, ctypes.byref(own)) == 0
+    x, y = np.ones(1, np.float32), np.zeros(1, np.float32)
+    pointers = [ctypes.c_void_p(array.ctypes.data) for array in (x, y)]
+    assert small.small_small(instance, *pointers) == 3
+    small.small_error_message.restype = ctypes.c_char_p
+    assert small.small_error_message().endswith(b"was given an instance of large")
+    assert y[0] == 0 and small.small_small(own, *pointers) == 0 and y[0] == 2
+    large.large_destroy(instance)
+    small.small_destroy(own)
+
+
+@pytest.mark.skipif(shutil.which("cc") is None, reason="no C compiler")
+def test_the_side_file_is_found_wherever_the_process_is(tmp_path):
+    class Weights(aot.Program):
+        _w = np.ones(1000, np.float32)
+
+        def total(self):
+            return self._w.sum()
+
+    aot.Program.get_compiled_artifact(Weights).save_library(tmp_path, side_file=True)
+    (tmp_path / "main.c").write_text('''
+#include <unistd.h>
+#include "weights.h"
+int main(int count, char** words) {
+  weights* instance;
+  float total[16];
+  if (count > 1 && chdir(words[1])) return 1;
+  return weights_create(NULL, &instance) || weights_total(instance, total) || total[0] != 1000;
+}
+''')
+    for library in ("weights.a", "weights.so"):
+        subprocess.run(["cc", "main.c", library, "-o", f"on_{library}", "-lm", "-lpthread", "-ldl"],
+                       cwd=tmp_path, check=True)
+        for words in ([f"./on_{library}"], [f"./on_{library}", "/"], [f"on_{library}"]):
+            subprocess.run(words, cwd=tmp_path, check=True,
+                           env={"PATH": f"{tmp_path}", "LD_LIBRARY_PATH": "."})
+
+
+def test_constants_are_there_once(tmp_path):
+    weights = np.linspace(0, 1, 64 * 4096, dtype=np.float32).reshape(4096, 64)
+
+    class Layer(aot.Program):
+        def run(self, x=aot.Program.like(np.zeros((1, 4096), np.float32), "n, _", n=(1, 2, 8))):
+            return x @ weights
+
+    artifact = aot.Program.get_compiled_artifact(Layer, targets="x86-64-v2,x86-64-v3")
+    for side_file in (False, True):
+        artifact.save_library(tmp_path, side_file=side_file)
+        size = (tmp_path / "layer.so").stat().st_size
+        assert size < (0 if side_file else weights.nbytes) + 500_000
+    assert weights.nbytes <= (tmp_path / "layer.weights").stat().st_size < weights.nbytes + 100
+    loaded, x = tercel.load(artifact.to_bytes()), np.full((2, 4096), 2, np.float32)
+    again = tercel.load(aot.Program.get_compiled_artifact(Layer).to_bytes())
+    np.testing.assert_allclose(loaded.run(x), x @ weights, rtol=1e-4)
+    np.testing.assert_allclose(again.run(x[:1]), x[:1] @ weights, rtol=1e-4)
+
+
 def threads_of_this_process():
     return {path.name for path in pathlib.Path("/proc/self/task").iterdir()}
 
@@ -301,8 +366,8 @@ from tercel import aot
 folder = pathlib.Path(sys.argv[1])
 artifact = aot.compile(lambda x: x + 1, np.float32(1), name="add")
 saved = []
-for left in range(0, 2500, 250):  # each file in turn is the one that there is no room for
-    (folder / "filler").write_bytes(bytes(3000 - left << 10))
+for left in range(0, 7500, 750):  # each file in turn is the one that there is no room for
+    (folder / "filler").write_bytes(bytes(9000 - left << 10))
     try:
         artifact.save_library(folder / "library")
     except Exception as error:
@@ -319,7 +384,7 @@ def test_a_disk_that_becomes_full(tmp_path):
     def inside(*words):
         return subprocess.run(
             ["unshare", "--map-root-user", "--mount", "sh", "-ec",
-             'mount -t tmpfs -o size=3000k tmpfs "$1"; shift; "$@"', "sh", tmp_path, *words],
+             'mount -t tmpfs -o size=9000k tmpfs "$1"; shift; "$@"', "sh", tmp_path, *words],
             text=True, capture_output=True, timeout=300)
 
     if shutil.which("unshare") is None or inside("true").returncode != 0:

@@ -1,5 +1,6 @@
 """The base class of programs."""
 
+import abc
 import functools
 import inspect
 
@@ -15,7 +16,17 @@ from tercel.aot.traced import Traced
 from tercel.aot.values import InstanceValues, current, tracing
 
 
-class Program:
+class _ProgramType(abc.ABCMeta):
+    """Of classes that are read once: what they have is not changed any more."""
+
+    def __setattr__(cls, name, value):
+        if "_tercel" in vars(cls) and not name.startswith(("__", "_abc_")):
+            raise AttributeError(f"{cls.__name__}.{name}: the class of a program stays as it is: "
+                                 "give an instance another value, or make a class that inherits")
+        super().__setattr__(name, value)
+
+
+class Program(metaclass=_ProgramType):
     """A JAX program with a state.
 
     Arrays, and trees of them, that the body of a subclass names are its globals; its functions are

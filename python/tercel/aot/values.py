@@ -2,7 +2,6 @@
 
 import contextlib
 import threading
-import warnings
 
 import jax
 import jax.numpy as jnp
@@ -85,10 +84,10 @@ class Values:
             if not known.mutable:
                 raise TypeError(f"{where} is not mutable")
             if index in written:
-                if after is not written[index]:
-                    warnings.warn(f"{where} is another name of {known.name}, the same array: of "
-                                  "two values in one assignment the first is stored",
-                                  stacklevel=4)
+                if not _are_equal(after, written[index]):
+                    raise ValueError(f"{where} is another name of {known.name}, the same array in "
+                                     "the class, and gets another value: make them two arrays "
+                                     "there, as by jax.tree.map(jnp.copy, tree)")
                 continue
             written[index] = after
             # No argument, result or other global is the same array.
@@ -163,6 +162,14 @@ def _start(known):
         # A type without a zero, f8e8m0fnu, starts with the bits 0, as in saved programs.
         return jnp.full(known.type.shape, np.zeros((), known.type.dtype), known.type.dtype)
     return jnp.copy(known.initial)
+
+
+def _are_equal(one, other):
+    if one is other:
+        return True
+    if isinstance(one, jax.core.Tracer) or isinstance(other, jax.core.Tracer):
+        return False
+    return bool(jnp.array_equal(one, other))
 
 
 def _is_leaf(node):

@@ -147,14 +147,15 @@ class LibraryEmitter {
                      b_.CreateStructGEP(buffer, at(i), 0));
       b_.CreateStore(b_.getInt64(~0ull), b_.CreateStructGEP(buffer, at(i), 1));
     }
-    llvm::Value* arguments[] = {function->getArg(0),
+    llvm::Value* arguments[] = {embedded_,
+                                function->getArg(0),
                                 b_.getInt64(number),
                                 buffers,
                                 b_.getInt64(procedure.arguments),
                                 at(procedure.arguments),
                                 b_.getInt64(procedure.results)};
     b_.CreateRet(
-        b_.CreateCall(engine("tercel_instance_call", b_.getInt32Ty(), arguments), arguments));
+        b_.CreateCall(engine("tercel_embedded_call", b_.getInt32Ty(), arguments), arguments));
   }
 
   const LibraryCode& library_;

@@ -9,7 +9,8 @@
 #include <string>
 
 #include "core/status.h"
-#include "runtime/engine/loaded_artifact.h"
+#include "program/tercel_program.h"
+#include "runtime/engine/instance.h"
 
 namespace tercel::engine {
 
@@ -60,5 +61,11 @@ Result<Options> ownCopy(const Options* options) {
 
 struct tercel_program {
   std::shared_ptr<const tercel::engine::LoadedArtifact> loaded;
-  bool is_kept = false;  // by a library, whoever else destroys it
+  const void* library = nullptr;  // that keeps it, whoever else destroys it
+};
+
+struct tercel_instance {
+  const void* library = nullptr;  // its program's
+  tercel_instance_options options;
+  std::unique_ptr<tercel::engine::Instance> instance;
 };

@@ -11,7 +11,6 @@
 #include <vector>
 
 #include "core/tile_registers.h"
-#include "runtime/kernels/isa.h"
 
 namespace tercel::engine {
 namespace {
@@ -133,7 +132,5 @@ Status checkCpu(Architecture architecture, std::string_view features) {
   }
   return Status();
 }
-
-void useVectorsOf(int bytes) { kernels::useVectorsOf(bytes); }
 
 }  // namespace tercel::engine

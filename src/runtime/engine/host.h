@@ -21,7 +21,5 @@ int64_t availableMemory();
 // FAILED_PRECONDITION where code was made for another architecture, or for `features`
 // ("+avx2,+fma,-avx512f") of which this CPU lacks one; only cpu_features.def's are looked at.
 Status checkCpu(Architecture architecture, std::string_view features);
-// Kernels of this process use no wider vectors from now on.
-void useVectorsOf(int bytes);
 
 }  // namespace tercel::engine

@@ -88,7 +88,9 @@ Status LoadedArtifact::loadProcedures(size_t target) {
     const std::string name = program::fullName(procedure);
     TERCEL_ASSIGN(program::Program code, program::deserialize(procedure.codes[target]));
     TERCEL_TRY(checkInterface(procedure, code).within(cat("procedure ", name)));
-    Result<std::shared_ptr<LoadedProgram>> loaded = LoadedProgram::load(std::move(code));
+    LoadOptions options;
+    options.shared = program::sharedOf(artifact_);
+    Result<std::shared_ptr<LoadedProgram>> loaded = LoadedProgram::load(std::move(code), options);
     if (!loaded.ok()) return loaded.status().within(cat("procedure ", name));
     procedures_.push_back({name, std::move(*loaded)});
   }
@@ -153,7 +155,12 @@ Result<program::Program> readProgram(std::span<const std::byte> file) {
   for (const std::vector<std::byte>& code : artifact.procedures[0].codes) {
     TERCEL_ASSIGN(program::Program program, program::deserialize(code));
     unfit = checkCpu(program.architecture, program.target_features);
-    if (unfit.ok()) return program;
+    if (!unfit.ok()) continue;
+    const std::span<const std::byte> shared = program::sharedOf(artifact);
+    if (program.shared_bytes > static_cast<int64_t>(shared.size()))
+      return invalidArgument(artifact.name, " keeps its constants in another file");
+    program::takeShared(shared, program);
+    return program;
   }
   return unfit;
 }

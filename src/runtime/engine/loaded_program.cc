@@ -28,8 +28,12 @@ Result<std::shared_ptr<LoadedProgram>> LoadedProgram::load(
   TERCEL_TRY(program::validate(*program));
   TERCEL_TRY(checkCpu(program->architecture, program->target_features));
   TERCEL_TRY(checkParts(*program));
+  if (program->shared_bytes > static_cast<int64_t>(options.shared.size()))
+    return invalidArgument("the program's shared constants are not there");
   std::shared_ptr<LoadedProgram> loaded(new LoadedProgram);
   loaded->program_ = std::move(program);
+  loaded->shared_ = options.shared.data();
+  loaded->isa_ = kernels::isaOf(loaded->program_->target_features);
   std::vector<KernelFn> kernels;
   TERCEL_TRY(loaded->findKernels(options, kernels));
   loaded->tape_ = makeTape(*loaded->program_, kernels);
@@ -71,9 +75,9 @@ LoadedProgram::Frame* LoadedProgram::takeFrame() const {
 LoadedProgram::FramePtr LoadedProgram::makeFrame() const {
   FramePtr frame(new Frame);
   frame->pointers.resize(tape_.pointers);
-  const std::byte* constants = program_->constants.data();
+  const std::byte* constants[] = {program_->constants.data(), shared_};
   for (const Patch& patch : tape_.constant_patches) {
-    frame->pointers[patch.at] = const_cast<std::byte*>(constants + patch.offset);
+    frame->pointers[patch.at] = const_cast<std::byte*>(constants[patch.index] + patch.offset);
   }
   return frame;
 }

@@ -4,6 +4,7 @@
 #include <functional>
 #include <memory>
 #include <mutex>
+#include <span>
 #include <string_view>
 #include <vector>
 
@@ -11,6 +12,7 @@
 #include "runtime/engine/object_loader.h"
 #include "runtime/engine/runner.h"
 #include "runtime/engine/tape.h"
+#include "runtime/kernels/isa.h"
 
 namespace tercel::engine {
 
@@ -18,6 +20,7 @@ struct LoadOptions {
   // Finds a kernel by symbol, in place of the program's objects; null where there is none.
   std::function<KernelFn(std::string_view symbol)> resolve;
   void (*announce)(const LoadedCode& code) = nullptr;  // as announceCode does
+  std::span<const std::byte> shared;  // Place::shared, aligned; outlives the LoadedProgram
 };
 
 class LoadedProgram final : public Runner {
@@ -71,6 +74,8 @@ class LoadedProgram final : public Runner {
 
   std::shared_ptr<const program::Program> program_;
   LoadedCode code_;
+  const std::byte* shared_ = nullptr;
+  kernels::Isa isa_ = kernels::Isa::baseline;
   Tape tape_;
   mutable std::atomic<Frame*> hot_frame_{nullptr};
   mutable std::mutex mutex_;

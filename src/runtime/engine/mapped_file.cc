@@ -1,6 +1,5 @@
 #include "runtime/engine/mapped_file.h"
 
-#include <dlfcn.h>
 #include <fcntl.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
@@ -8,6 +7,7 @@
 
 #include <atomic>
 #include <cerrno>
+#include <cinttypes>
 #include <cstdio>
 #include <cstring>
 
@@ -100,11 +100,21 @@ Status writeFile(const std::string& path, std::span<const std::byte> bytes) {
   return failed("write", path, error);
 }
 
+// The linker's name of a file may be relative to where the process was once: the system's is not.
 std::string folderOf(const void* address) {
-  Dl_info place;
-  if (!dladdr(address, &place) || !place.dli_fname) return "";
-  const std::string file = place.dli_fname;
-  return file.substr(0, file.rfind('/') + 1);
+  std::FILE* maps = std::fopen("/proc/self/maps", "re");
+  if (!maps) return "";
+  const auto wanted = reinterpret_cast<uintptr_t>(address);
+  std::string folder;
+  for (char line[4096 + 100]; folder.empty() && std::fgets(line, sizeof line, maps);) {
+    uintptr_t begin = 0, end = 0;
+    const bool is_it = std::sscanf(line, "%" SCNxPTR "-%" SCNxPTR, &begin, &end) == 2 &&
+                       wanted >= begin && wanted < end;
+    const char* path = is_it ? std::strchr(line, '/') : nullptr;
+    if (path) folder.assign(path, std::strrchr(path, '/') + 1);
+  }
+  std::fclose(maps);
+  return folder;
 }
 
 }  // namespace tercel::engine

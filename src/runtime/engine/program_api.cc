@@ -19,11 +19,6 @@ using tercel::Status;
 using engine::guarded;
 using engine::ownCopy;
 
-struct tercel_instance {
-  tercel_instance_options options;
-  std::unique_ptr<engine::Instance> instance;
-};
-
 namespace {
 
 static_assert(TERCEL_PRED == static_cast<int>(tercel::DType::pred));
@@ -112,8 +107,18 @@ class CustomCallHook final : public engine::CustomCallHandler {
 
 void runOnHost(void* instance, int64_t tasks, int64_t grain, tercel::kernels::TaskFn fn,
                void* context) {
+  struct Work {
+    tercel::kernels::TaskFn fn;
+    void* context;
+    tercel::kernels::Isa isa;
+  } work{fn, context, tercel::kernels::chosenIsa()};
+  auto run = [](void* given, int64_t begin, int64_t end) {
+    const Work& work = *static_cast<Work*>(given);
+    const tercel::kernels::IsaScope scope(work.isa);
+    work.fn(work.context, begin, end);
+  };
   const tercel_instance_options& options = static_cast<tercel_instance*>(instance)->options;
-  options.parallel_for(options.parallel_for_data, tasks, grain, fn, context);
+  options.parallel_for(options.parallel_for_data, tasks, grain, run, &work);
 }
 
 engine::InstanceOptions optionsOf(tercel_instance& instance) {
@@ -210,7 +215,7 @@ int tercel_program_open(const char* path, const tercel_load_options* options,
 }
 
 void tercel_program_destroy(tercel_program* program) {
-  if (program && !program->is_kept) delete program;
+  if (program && !program->library) delete program;
 }
 
 int tercel_program_describe(const tercel_program* program, tercel_program_info* info) {
@@ -295,6 +300,7 @@ int tercel_instance_create(tercel_program* program, const tercel_instance_option
     *instance = nullptr;
     if (!program) return tercel::invalidArgument("no program");
     auto made = std::make_unique<tercel_instance>();
+    made->library = program->library;
     TERCEL_ASSIGN(made->options, ownCopy(options));
     if (!made->options.allocate != !made->options.release) {
       return tercel::invalidArgument("allocate and release are given both or not at all");

@@ -181,6 +181,7 @@ void LoadedProgram::bindArguments(const Invocation& invocation, Frame& frame) co
 Status LoadedProgram::run(const Invocation& invocation, Frame& frame) const {
   return withoutExceptions([&]() -> Status {
     TERCEL_TRY(bind(invocation, frame));
+    const kernels::IsaScope scope(isa_);
     return runOps(invocation, frame.pointers.data(), 0);
   });
 }

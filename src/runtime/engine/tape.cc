@@ -68,7 +68,8 @@ class TapeMaker {
       case Place::arena:
         return tape_.arena_patches.push_back({at, 0, slot.offset});
       case Place::constant:
-        return tape_.constant_patches.push_back({at, 0, slot.offset});
+      case Place::shared:
+        return tape_.constant_patches.push_back({at, slot.place == Place::shared, slot.offset});
       case Place::turn:
         return turn_patches_.push_back({at, 0, slot.offset});
     }

@@ -102,7 +102,8 @@ struct Tape {
   std::vector<std::unique_ptr<const kernels::Fft>> ffts;
   std::vector<kernels::Concatenation> concatenations;
   uint32_t pointers = 0;  // length of the frame's pointer table
-  std::vector<Patch> argument_patches, result_patches, arena_patches, constant_patches;
+  std::vector<Patch> argument_patches, result_patches, arena_patches;
+  std::vector<Patch> constant_patches;  // index: 0 of the program's own, 1 of those that are shared
   // For each thread: of the hungriest kernel, of turns, and for their pointers.
   int64_t scratch_bytes = 0, turn_offset = 0, turn_pointers_offset = 0;
 };

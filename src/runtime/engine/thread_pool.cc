@@ -109,14 +109,13 @@ ThreadPool::ThreadPool(int threads, size_t scratch_bytes) : process_(getpid()) {
       workers_.emplace_back([this, i, scratch_bytes] {
         threadScratch(scratch_bytes);
         prepared_.fetch_add(1);
-        prepared_.notify_one();
         work(i);
       });
     }
   } catch (const std::exception&) {
     // The machine has no more threads: the loops run on those there are.
   }
-  for (uint32_t now; (now = prepared_.load()) < workers_.size();) prepared_.wait(now);
+  while (prepared_.load() < workers_.size()) std::this_thread::yield();
 }
 
 ThreadPool::~ThreadPool() {
@@ -153,6 +152,7 @@ void ThreadPool::parallelFor(int64_t tasks, int64_t grain, kernels::TaskFn fn, v
   if (!loop) return fn(context, 0, tasks);
   loop->fn = fn;
   loop->context = context;
+  loop->isa = kernels::chosenIsa();
   loop->divide(tasks, grain, threads());
   loop->active.store(true);
   wakeWorkers(loop->sharers);
@@ -219,6 +219,7 @@ bool ThreadPool::joinAny(int64_t self) {
     loop.users.fetch_add(1);
     if (loop.active.load() && loop.hasChunks()) {
       joined = true;
+      const kernels::IsaScope scope(loop.isa);
       runChunks(loop, self);
     }
     loop.users.fetch_sub(1);

@@ -9,6 +9,7 @@
 #include <thread>
 #include <vector>
 
+#include "runtime/kernels/isa.h"
 #include "runtime/kernels/parallel.h"
 
 namespace tercel::engine {
@@ -37,8 +38,8 @@ class ThreadPool {
  public:
   // `threads` counts the caller: 1 starts none. They treat subnormals as the thread that makes them,
   // and have threadScratch(scratch_bytes) before the constructor returns.
-  explicit ThreadPool(int threads, size_t scratch_bytes = 0);
-  ~ThreadPool();  // no loop may be running; a process that fork() made has none of the threads
+  [[gnu::cold]] explicit ThreadPool(int threads, size_t scratch_bytes = 0);
+  [[gnu::cold]] ~ThreadPool();  // no loop may be running; a process that fork() made has none of the threads
   ThreadPool(const ThreadPool&) = delete;
   ThreadPool& operator=(const ThreadPool&) = delete;
 
@@ -82,6 +83,7 @@ class ThreadPool {
     std::atomic<int32_t> users{0};
     kernels::TaskFn fn = nullptr;
     void* context = nullptr;
+    kernels::Isa isa = kernels::Isa::baseline;
     int64_t tasks = 0;
     int64_t sharers = 0;
     const Cuts* cuts = nullptr;       // of each share

@@ -2,7 +2,11 @@
 
 namespace tercel::kernels {
 
-Isa isaOfThisMachine() { return Isa::baseline; }  // NEON's vectors
-void useVectorsOf(int) {}
+// NEON's vectors.
+Isa isaOfThisMachine() { return Isa::baseline; }
+Isa isaOf(std::string_view) { return Isa::baseline; }
+Isa chosenIsa() { return Isa::baseline; }
+IsaScope::IsaScope(Isa isa) : before_(isa) {}
+IsaScope::~IsaScope() = default;
 
 }  // namespace tercel::kernels

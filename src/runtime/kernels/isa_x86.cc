@@ -1,7 +1,6 @@
 #include "runtime/kernels/isa.h"
 
 #include <algorithm>
-#include <atomic>
 
 namespace tercel::kernels {
 namespace {
@@ -12,19 +11,32 @@ Isa bestLinked() {
   return isa;
 }
 
-std::atomic<Isa> limit{Isa::avx512};
+constinit thread_local Isa limit = Isa::avx512;
+
+bool isListed(std::string_view features, std::string_view feature) {
+  for (size_t at = 0; (at = features.find(feature, at)) != features.npos; ++at) {
+    const size_t end = at + feature.size();
+    const bool is_whole = end == features.size() || features[end] == ',';
+    if (is_whole && at > 0 && features[at - 1] == '+') return true;
+  }
+  return false;
+}
 
 }  // namespace
 
 Isa isaOfThisMachine() {
   static const Isa isa = bestLinked();
-  return std::min(isa, limit.load(std::memory_order_relaxed));
+  return isa;
 }
 
-void useVectorsOf(int bytes) {
-  limit = bytes < vectorBytes(Isa::avx2)     ? Isa::baseline
-          : bytes < vectorBytes(Isa::avx512) ? Isa::avx2
-                                             : Isa::avx512;
+Isa isaOf(std::string_view features) {
+  auto has = [&](const char* name) { return isListed(features, name); };
+  return TERCEL_BEST_ISA(has);
 }
+
+IsaScope::IsaScope(Isa isa) : before_(limit) { limit = isa; }
+IsaScope::~IsaScope() { limit = before_; }
+
+Isa chosenIsa() { return std::min(limit, isaOfThisMachine()); }
 
 }  // namespace tercel::kernels

@@ -5,7 +5,8 @@
 
 namespace tercel::kernels {
 
-// Runs the tasks [begin, end). Must not throw, and must not depend on how tasks are grouped.
+// Runs the tasks [begin, end), on threads with the IsaScope of the one that has them run. Must not
+// throw, and must not depend on how tasks are grouped.
 using TaskFn = void (*)(void* context, int64_t begin, int64_t end);
 
 struct Parallel {

@@ -64,7 +64,7 @@ struct Functions {
 
 Functions functions() {
 #if defined(__x86_64__)
-  if (isaOfThisMachine() >= Isa::avx2) return {magnitudesAvx2, scaleAvx2};
+  if (chosenIsa() >= Isa::avx2) return {magnitudesAvx2, scaleAvx2};
 #endif
   return {magnitudesIn, scaleIn};
 }

@@ -29,6 +29,13 @@ Programs& programs() {
   return all;
 }
 
+[[gnu::cold]] int refuse(const tercel_instance& instance) {
+  return tercel::engine::guarded([&] {
+    return tercel::invalidArgument("a procedure of another program was given an instance of ",
+                                   instance.instance->artifact().artifact().name);
+  });
+}
+
 }  // namespace
 
 int tercel_embedded_load(const tercel_embedded* library, const tercel_load_options* options,
@@ -56,7 +63,7 @@ int tercel_embedded_load(const tercel_embedded* library, const tercel_load_optio
     return code;
   }
   return tercel::engine::guarded([&] {
-    (*program)->is_kept = true;
+    (*program)->library = library;
     programs().loaded[library].reset(*program);
     return Status();
   });
@@ -67,4 +74,11 @@ int tercel_embedded_create(const tercel_embedded* library, const tercel_instance
   tercel_program* program = nullptr;
   if (const int code = tercel_embedded_load(library, nullptr, &program)) return code;
   return tercel_instance_create(program, options, instance);
+}
+
+int tercel_embedded_call(const tercel_embedded* library, tercel_instance* instance,
+                         size_t procedure, const tercel_buffer* arguments, size_t num_arguments,
+                         const tercel_buffer* results, size_t num_results) {
+  if (instance && instance->library != library) return refuse(*instance);
+  return tercel_instance_call(instance, procedure, arguments, num_arguments, results, num_results);
 }

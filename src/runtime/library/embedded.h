@@ -32,6 +32,11 @@ TERCEL_EXPORT int tercel_embedded_load(const tercel_embedded* library,
 TERCEL_EXPORT int tercel_embedded_create(const tercel_embedded* library,
                                          const tercel_instance_options* options,
                                          tercel_instance** instance);
+/* tercel_instance_call where the instance is of this library's program; INVALID_ARGUMENT else. */
+TERCEL_EXPORT int tercel_embedded_call(const tercel_embedded* library, tercel_instance* instance,
+                                       size_t procedure, const tercel_buffer* arguments,
+                                       size_t num_arguments, const tercel_buffer* results,
+                                       size_t num_results);
 
 #ifdef __cplusplus
 }

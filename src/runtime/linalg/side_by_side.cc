@@ -20,7 +20,7 @@ int64_t numberBytes(const program::CallSignature& signature) {
   return static_cast<int64_t>(byteSize(realPart(signature.operands[0].shape.dtype)));
 }
 int64_t lanesOf(const program::CallSignature& signature) {
-  return kernels::vectorBytes(kernels::isaOfThisMachine()) / numberBytes(signature);
+  return kernels::vectorBytes(kernels::chosenIsa()) / numberBytes(signature);
 }
 
 // Whether `fits(rows, columns)` of all matrices, which have the first operand's dimensions.

@@ -27,7 +27,7 @@ inline Index laneLead(Index rows) { return rows >= 32 && rows % 16 == 0 ? rows +
 template <class T>
 Status forEachInLanes(const Call& call, Index batch, double cost, Index numbers,
                       const lanes::Job<T>& job, void (*run)(const lanes::Job<T>&)) {
-  const Index side = kernels::vectorBytes(kernels::isaOfThisMachine()) / Index{sizeof(Real<T>)};
+  const Index side = kernels::vectorBytes(kernels::chosenIsa()) / Index{sizeof(Real<T>)};
   return forEachIn(call, (batch + side - 1) / side, cost + numbers, [&](Index group) {
     kernels::KeptMemory<T> scratch;
     lanes::Job<T> part = job;
