@@ -9,6 +9,7 @@
 #include "compiler/plan/op_traits.h"
 #include "compiler/plan/padded_products.h"
 #include "compiler/plan/read_order.h"
+#include "compiler/plan/shifts.h"
 #include "compiler/plan/updated_readers.h"
 #include "core/status.h"
 
@@ -28,7 +29,8 @@ class Fusion {
         region_id_(region),
         region_(m.region(region)),
         groups_(m, region),
-        uses_(groups_.uses()) {}
+        uses_(groups_.uses()),
+        shifts_(m, region, groups_) {}
 
   std::vector<Unit> run() {
     for (uint32_t p = count(); p-- > 0;) place(p);
@@ -116,6 +118,8 @@ class Fusion {
     const Op& root = op(group.members.front());
     if (root.kind == OpKind::scatter_ && !joinsScatter(m_, o, root)) return false;
     AccessMap map = groups_.mapIn(p, in);
+    if (const auto places = isFar(m_, o) && !map.regular ? shifts_.count(p, in) : std::nullopt)
+      map.repeats = std::min(map.repeats, static_cast<double>(*places));
     const bool is_large = m_.shape(o.results[0]).elements() > kFew;
     if (map.turned && is_large && arraysRead(o) > 1) return false;  // all of them, once again
     if (map.divided && is_large && needsCoordinates(o)) return false;
@@ -139,7 +143,7 @@ class Fusion {
   // Needed at several places, as by a stencil, with more behind it than its own work: what would
   // come with it and be done again there too.
   bool bringsMuch(uint32_t p, const AccessMap& map) const {
-    constexpr double kMuch = 24;
+    const double kMuch = isFar(m_, op(p)) ? 48 : 24;
     if (map.regular || map.repeats <= 1 || !ir::isElementwise(op(p).kind)) return false;
     std::vector<uint32_t> behind = {p};
     std::unordered_set<uint32_t> seen = {p};
@@ -377,6 +381,7 @@ class Fusion {
   const ir::Region& region_;
   Groups groups_;
   const RegionUses& uses_;
+  Shifts shifts_;
 };
 
 }  // namespace

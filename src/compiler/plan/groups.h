@@ -52,6 +52,8 @@ class Groups {
   std::vector<UsesIn> usesByGroup(uint32_t p);
   // How the value of p is indexed from the domain of a group, through all its users there.
   AccessMap mapIn(uint32_t p, const UsesIn& in) const;
+  const AccessMap& mapOf(uint32_t p, uint32_t g) const { return inner_maps_.at(key(p, g)); }
+  bool isIn(uint32_t p, uint32_t g) const { return inner_maps_.contains(key(p, g)); }
   bool isMadeAt(uint32_t p, ir::Value v) const { return m_.value(v).def == region_.ops[p]; }
 
   // Groups in the order of their last member: each then follows all it reads.
@@ -62,7 +64,6 @@ class Groups {
   const ir::Op& op(uint32_t p) const { return m_.op(region_.ops[p]); }
   void addMember(uint32_t p, uint32_t g, AccessMap map);
   bool isJoinedOnce(const ir::Op& user, const Group& group) const;
-  const AccessMap& mapOf(uint32_t p, uint32_t g) const { return inner_maps_.at(key(p, g)); }
   kernel::Unit unit(uint32_t g);
   kernel::Nest nestOf(const Group& group) const;
   bool usedOutside(uint32_t p, uint32_t g) const;

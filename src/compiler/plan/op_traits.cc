@@ -193,11 +193,16 @@ double maxLoopWeight(const Dims& dims) {
   return elements >= 256 && elements <= (64 << 10) ? 64 : kMaxClusterWeight;
 }
 
+bool isFar(const ir::Module& m, const Op& op) {
+  constexpr int64_t kFar = 4 << 20;
+  return !op.results.empty() && m.shape(op.results[0]).bytes() >= kFar;
+}
+
 double allowedRepeats(const ir::Module& m, const Op& op) {
   if (isFreeMovement(op.kind)) return 1e30;
   if (!op.results.empty() && m.shape(op.result()).elements() <= 4) return 1e30;
   double weight = opWeight(m, op);
-  return weight <= 1 ? 16 : weight <= 2 ? 4 : 1.5;
+  return weight <= 1 || (weight <= 2 && isFar(m, op)) ? 16 : weight <= 2 ? 4 : 1.5;
 }
 
 }  // namespace tercel::plan

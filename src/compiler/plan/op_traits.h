@@ -50,6 +50,9 @@ double opWeight(const ir::Module& module, const ir::Op& op);
 // How much an element loop over `dims` may hold. Where arrays stay in the cache and a loop is long
 // beside its call, smaller kernels are as fast, and an unrolled program needs fewer different ones.
 double maxLoopWeight(const Dims& dims);
+// Whether a trip of its result through memory, which is beyond the nearer caches, takes as long as some
+// dozens of operations.
+bool isFar(const ir::Module& module, const ir::Op& op);
 // How often each of its elements may be evaluated when it joins its user.
 double allowedRepeats(const ir::Module& module, const ir::Op& op);
 
