@@ -123,7 +123,7 @@ class Fusion {
     const bool is_large = m_.shape(o.results[0]).elements() > kFew;
     if (map.turned && is_large && arraysRead(o) > 1) return false;  // all of them, once again
     if (map.divided && is_large && needsCoordinates(o)) return false;
-    if (!fits(group, weight) || (group.ahead != kNoGroup && arraysRead(o) > 1))
+    if (!fits(in.group, weight) || (group.ahead != kNoGroup && arraysRead(o) > 1))
       return joinAhead(p, in.group, map);
     if (group.makes > 0 && (isHeavy(o.kind) || o.kind == OpKind::reduce_)) return false;
     if (isHeavy(o.kind)) {
@@ -170,10 +170,26 @@ class Fusion {
            (o.kind == OpKind::dot_general_ && productsOf(m_, o) > kManyProducts);
   }
 
-  bool fits(const Group& group, double weight) const {
+  // A loop is cut where little has to go through memory.
+  bool fits(uint32_t g, double weight) const {
+    const Group& group = groups_[g];
+    const size_t narrow = elementCount(group.domain.extents) > (64 << 10) ? 3 : 5;
     const bool is_loop = !group.has_heavy && !group.has_reduce;
-    return group.weight + weight <=
-           (is_loop ? maxLoopWeight(group.domain.extents) : kMaxClusterWeight);
+    const double most = is_loop ? maxLoopWeight(group.domain.extents) : kMaxClusterWeight;
+    if (group.weight + weight <= most) return true;
+    return is_loop && group.weight + weight <= kMaxLoopWeight && valuesAwaited(g) > narrow;
+  }
+
+  // How many values a loop reads so far that it may still make itself.
+  size_t valuesAwaited(uint32_t g) const {
+    std::unordered_set<uint32_t> awaited;
+    for (uint32_t member : groups_[g].members)
+      for (Value v : op(member).operands)
+        if (auto made = uses_.positionOf(v); made && groups_.ownerOf(*made) == kNoGroup &&
+                                             !groups_.isIn(*made, g) &&
+                                             ir::isElementwise(op(*made).kind))
+          awaited.insert(*made);
+    return awaited.size();
   }
 
   size_t arraysRead(const Op& o) const {
@@ -199,7 +215,7 @@ class Fusion {
         groups_[groups_.ownerOf(p)].makes = 1;
         return true;
       }
-    } while (!fits(groups_[g], opWeight(m_, o)) || groups_[g].makes == kMostMade);
+    } while (!fits(g, opWeight(m_, o)) || groups_[g].makes == kMostMade);
     ++groups_[g].makes;
     groups_[g].weight += opWeight(m_, o);
     own(p, g, map);

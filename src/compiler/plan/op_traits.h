@@ -45,6 +45,8 @@ bool updatesInPlace(ir::OpKind kind);
 bool joinsScatter(const ir::Module& module, const ir::Op& op, const ir::Op& scatter);
 // The most that one kernel may hold, in the units of opWeight.
 inline constexpr double kMaxClusterWeight = 160;
+// And an element loop, where less would be many arrays that the next one reads.
+inline constexpr double kMaxLoopWeight = 4000;
 // How much it adds to the size of a kernel, in vector instructions.
 double opWeight(const ir::Module& module, const ir::Op& op);
 // How much an element loop over `dims` may hold. Where arrays stay in the cache and a loop is long
