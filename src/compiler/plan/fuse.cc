@@ -173,21 +173,22 @@ class Fusion {
   // A loop is cut where little has to go through memory.
   bool fits(uint32_t g, double weight) const {
     const Group& group = groups_[g];
-    const size_t narrow = elementCount(group.domain.extents) > (64 << 10) ? 3 : 5;
     const bool is_loop = !group.has_heavy && !group.has_reduce;
     const double most = is_loop ? maxLoopWeight(group.domain.extents) : kMaxClusterWeight;
     if (group.weight + weight <= most) return true;
-    return is_loop && group.weight + weight <= kMaxLoopWeight && valuesAwaited(g) > narrow;
+    return is_loop && group.weight + weight <= kMaxLoopWeight && valuesAwaited(g) > narrowCut(group.domain.extents);
   }
 
   // How many values a loop reads so far that it may still make itself.
   size_t valuesAwaited(uint32_t g) const {
     std::unordered_set<uint32_t> awaited;
+    const int64_t elements = elementCount(groups_[g].domain.extents);
     for (uint32_t member : groups_[g].members)
       for (Value v : op(member).operands)
         if (auto made = uses_.positionOf(v); made && groups_.ownerOf(*made) == kNoGroup &&
                                              !groups_.isIn(*made, g) &&
-                                             ir::isElementwise(op(*made).kind))
+                                             ir::isElementwise(op(*made).kind) &&
+                                             m_.shape(v).elements() == elements)
           awaited.insert(*made);
     return awaited.size();
   }

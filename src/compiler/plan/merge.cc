@@ -17,6 +17,8 @@ using kernel::Cluster;
 using kernel::Unit;
 
 constexpr size_t kMaxParams = 12;
+constexpr size_t kMaxWideParams = 400;  // of loops that would pass many arrays to each other
+constexpr double kWeightOfCut = 32;  // of a loop: the less it does, the less it is apart for
 constexpr size_t kMaxNeighbours = 8;  // of those that read the same array
 constexpr size_t kMaxReductions = 4;
 // Elements that are worth being read once, by two reductions, or by one and what writes as many.
@@ -206,8 +208,31 @@ class Merging {
     for (size_t u : {a, b})
       for (const auto* list : {&cluster(u).inputs, &cluster(u).outputs})
         for (Value v : *list) params.insert(v.index);
-    const double most = isRows(a) || isRows(b) ? kMaxClusterWeight : maxLoopWeight(dims(a));
-    return weight(a) + weight(b) <= most && params.size() <= kMaxParams;
+    const bool are_loops = !isRows(a) && !isRows(b);
+    const double most = are_loops ? maxLoopWeight(dims(a)) : kMaxClusterWeight;
+    const double sum = weight(a) + weight(b);
+    if (sum <= most && params.size() <= kMaxParams) return true;
+    if (!are_loops || sum > kMaxLoopWeight) return false;
+    const size_t apart = passes(a) + passes(b), together = params.size() - passedOn(a, b);
+    if (together > kMaxWideParams) return false;
+    const auto narrow = static_cast<double>(narrowCut(dims(a)));
+    if (sum <= most && narrow <= 3) return apart > together;
+    return static_cast<double>(apart - together) >
+           narrow * std::min(2.0, std::min(weight(a), weight(b)) / kWeightOfCut);
+  }
+
+  // How often an array is read or written.
+  size_t passes(size_t u) const { return cluster(u).inputs.size() + cluster(u).outputs.size(); }
+  // Values that one makes for the other alone.
+  size_t passedOn(size_t a, size_t b) const {
+    size_t values = 0;
+    for (size_t u : {a, b})
+      for (Value v : cluster(u).outputs) {
+        auto readers = readers_.find(v.index);
+        if (results_.contains(v.index) || readers == readers_.end()) continue;
+        values += std::ranges::all_of(readers->second, [&](size_t r) { return r == a || r == b; });
+      }
+    return values;
   }
 
   // Whether all that `u` reads is made up to `earlier`.

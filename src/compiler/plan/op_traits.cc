@@ -193,6 +193,8 @@ double maxLoopWeight(const Dims& dims) {
   return elements >= 256 && elements <= (64 << 10) ? 64 : kMaxClusterWeight;
 }
 
+size_t narrowCut(const Dims& dims) { return elementCount(dims) > (64 << 10) ? 3 : 5; }
+
 bool isFar(const ir::Module& m, const Op& op) {
   constexpr int64_t kFar = 4 << 20;
   return !op.results.empty() && m.shape(op.results[0]).bytes() >= kFar;

@@ -52,6 +52,8 @@ double opWeight(const ir::Module& module, const ir::Op& op);
 // How much an element loop over `dims` may hold. Where arrays stay in the cache and a loop is long
 // beside its call, smaller kernels are as fast, and an unrolled program needs fewer different ones.
 double maxLoopWeight(const Dims& dims);
+// How many arrays one such loop may leave to another, rather than that they are one.
+size_t narrowCut(const Dims& dims);
 // Whether a trip of its result through memory, which is beyond the nearer caches, takes as long as some
 // dozens of operations.
 bool isFar(const ir::Module& module, const ir::Op& op);
