@@ -19,6 +19,45 @@ def chain_functions_4m():
     return lambda x: jnp.tanh(jnp.exp(-x * x) + jnp.sin(x)) * jax.nn.sigmoid(x), (normal(4 * MB),)
 
 
+# As in equations of state: quotients of polynomials of three variables, with what they share.
+def state(x, y, z):
+    def polynomial(seed):
+        root, total = jnp.sqrt(x), 0
+        for i, power in enumerate([1, y, y * y, root, root * x, z, z * z, y * z]):
+            part = 1 + 0.1 * (i + seed)
+            for k in range(4):
+                part = part * y * 0.3 + x * (0.2 + 0.05 * k) + z * root * 0.1
+            total = total + part * power
+        return total
+
+    a, b, c = polynomial(1), polynomial(2), polynomial(3)
+    return jnp.log(1 + a * a) / (1 + b * b) + a * c / (2 + c * c) + b
+
+
+@workload("elementwise", goal=1.3, moved=16 * MB)
+def state_1m():
+    return state, (abs(normal(MB)), abs(normal(MB, seed=1)), abs(normal(MB, seed=2)))
+
+
+@workload("elementwise", goal=1.3, moved=24 * MB)
+def state_gradient_1m():
+    gradient = jax.grad(lambda *xyz: state(*xyz).sum(), (0, 1, 2))
+    return gradient, (abs(normal(MB)) + 0.1, abs(normal(MB, seed=1)), abs(normal(MB, seed=2)))
+
+
+@workload("elementwise", goal=1, moved=3 * 128 * 128 * 160 * 4)
+def limited_fluxes_128x128x160():
+    def step(x, weights):
+        around = (4 * x[1:-1, 1:-1] - x[2:, 1:-1] - x[:-2, 1:-1] - x[1:-1, 2:] - x[1:-1, :-2])
+        down, right = jnp.diff(around, axis=0), jnp.diff(around, axis=1)
+        down = jnp.where(down * jnp.diff(x[1:-1, 1:-1], axis=0) > 0, 0, down)
+        right = jnp.where(right * jnp.diff(x[1:-1, 1:-1], axis=1) > 0, 0, right)
+        fluxes = jnp.diff(down, axis=0)[:, 1:-1] + jnp.diff(right, axis=1)[1:-1]
+        return x[2:-2, 2:-2] - weights * fluxes
+
+    return step, (normal(132, 132, 160), normal(128, 128, 160, seed=1))
+
+
 @workload("elementwise", goal=1.3, moved=32 * MB)
 def gelu_4096x1024():
     return jax.nn.gelu, (normal(4096, 1024),)

@@ -63,6 +63,12 @@ convolution("depthwise_stride2_nchw_8x96x56x56", (8, 96, 56, 56), (96, 1, 3, 3),
             groups=96, goal=10)
 
 
+@workload("products", goal=1)
+def batch_128_last_of_64():
+    return (lambda a, b: jnp.einsum("ikc,jkc->ijc", a, b),
+            (normal(64, 64, 128), normal(64, 64, 128, seed=1)))
+
+
 @workload("convolutions", goal=1)
 def conv3x3_gradients_8x28x28x64():
     def loss(x, w):

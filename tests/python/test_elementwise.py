@@ -293,6 +293,49 @@ def test_windows_weighed_by_what_they_see(agree, rng, edges, window, shape):
         agree(jax.grad(lambda image: bilateral(image).sum()), rng.random(shape, np.float32))
 
 
+def expression(rng, count, span):
+    """Of many steps that each use two of the last `span` values."""
+    steps = [(*rng.integers(max(0, k + 2 - span), k + 2, 2), int(rng.integers(6)))
+             for k in range(count)]
+
+    def all_values(x, y):
+        known = [x, y]
+        for left, right, kind in steps:
+            p, q = known[left], known[right]
+            known.append([lambda: p * 0.5 + q * 0.25, lambda: p * q * 0.3, lambda: p / (1 + q * q),
+                          lambda: jnp.where(p > q, p, q * 0.5), lambda: p - q * 0.2,
+                          lambda: jnp.abs(p) * 0.9][kind]())
+        return known
+
+    return all_values
+
+
+# So many steps that one loop had too much of them, and so many values that several would pass them
+# on in memory.
+@pytest.mark.parametrize("size", [100, 3000, 70001])
+@pytest.mark.parametrize("count, span", [(60, 8), (120, 1000), (300, 40)])
+def test_large_expressions(agree, rng, size, count, span):
+    all_values = expression(rng, count, span)
+    x, y = (rng.uniform(-1, 1, size).astype(np.float32) for _ in range(2))
+    agree(lambda x, y: sum(all_values(x, y)[2::3]), x, y, scale=100)
+    agree(lambda x, y: tuple(all_values(x, y)[-5:]), x, y, scale=100)
+    gradient = jax.grad(lambda x, y: sum(all_values(x, y)[2::3]).sum(), (0, 1))
+    agree(gradient, x, y, scale=1000)
+
+
+def test_stencils_of_large_stencils(agree, rng):
+    def around(x):
+        return (x[2:, 1:-1] + x[:-2, 1:-1] + x[1:-1, 2:] + x[1:-1, :-2] - 4 * x[1:-1, 1:-1])
+
+    def step(x):
+        first = around(x)
+        flow = jnp.where((first[1:] - first[:-1]) * (x[2:-1, 1:-1] - x[1:-2, 1:-1]) > 0, 0,
+                         first[1:] - first[:-1])
+        return around(first)[:-1] + flow[1:-1, 1:-1]
+
+    agree(step, rng.standard_normal((1300, 1007)).astype(np.float32), scale=10)
+
+
 def test_empty_and_scalar_shapes(agree):
     agree(lambda a, b: (a + 1, b * 2, a.T, jnp.exp(b)), np.zeros((0, 3), np.float32),
           np.float32(3))

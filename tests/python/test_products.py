@@ -42,6 +42,15 @@ def test_large_shapes(agree, rng, layout, m, k, n):
           *operands(rng, LAYOUTS[layout], m=m, k=k, n=n), scale=10)
 
 
+@pytest.mark.parametrize("layout", ["ikc,jkc->ijc", "kjc,kic->ijc", "ijc,jkc->ikc", "ikc,kjc->cij"])
+@pytest.mark.parametrize("size, batch", [(17, 300), (40, 48), (64, 33)])
+@pytest.mark.parametrize("dtype", [np.float32, np.complex64])
+def test_batches_that_alternate_in_memory(agree, rng, layout, size, batch, dtype):
+    a, b = ((rng.standard_normal((size, size, batch)) * (1 if dtype == np.float32 else 1 + 1j))
+            .astype(dtype) for _ in range(2))
+    agree(lambda a, b: jnp.einsum(layout, a, b) / np.float32(np.sqrt(size)), a, b, scale=10)
+
+
 @pytest.mark.parametrize("m", [1, 3, 4])
 @pytest.mark.parametrize("k, n", [(1536, 1411), (2500, 1024), (1024, 2304)])
 def test_few_rows_and_a_large_matrix(agree, rng, m, k, n):

@@ -49,6 +49,42 @@ Ints mapped(const Ints& list, const Ints& to) {
   return result;
 }
 
+int64_t extent(const Dims& dims, const Ints& of) {
+  int64_t product = 1;
+  for (int64_t d : of) product *= dims[d];
+  return product;
+}
+
+// Whether elements of the batch alternate in memory, in an operand each of whose elements is used so
+// often that it is better turned first.
+bool alternates(const Rewriter& rw, const Side& side, int64_t times) {
+  constexpr int64_t kLarge = 64 << 10, kFewest = 16;
+  const Dims& dims = rw.shape(side.value).dims;
+  const auto rank = static_cast<int64_t>(dims.size());
+  return !side.batch.empty() && contains(side.batch, rank - 1) && elementCount(dims) >= kLarge &&
+         times >= kFewest && extent(dims, side.contracting) >= kFewest &&
+         dims[rank - 1] < elementCount(dims);
+}
+
+bool alternate(const Rewriter& rw, const Side& lhs, const Side& rhs) {
+  const Dims &left = rw.shape(lhs.value).dims, &right = rw.shape(rhs.value).dims;
+  const int64_t rows = extent(left, lhs.freeDims(static_cast<int64_t>(left.size())));
+  const int64_t columns = extent(right, rhs.freeDims(static_cast<int64_t>(right.size())));
+  return alternates(rw, lhs, columns) && alternates(rw, rhs, rows);
+}
+
+// The batch first, then the other dimensions in their order.
+Side batchFirst(Rewriter& rw, const Side& side) {
+  const auto rank = static_cast<int64_t>(rw.shape(side.value).dims.size());
+  Ints permutation = side.batch;
+  for (int64_t d = 0; d < rank; ++d)
+    if (!contains(side.batch, d)) permutation.push_back(d);
+  Ints to(permutation.size());
+  for (int64_t d = 0; d < rank; ++d) to[permutation[d]] = d;
+  return {rw.transpose(side.value, permutation), mapped(side.batch, to),
+          mapped(side.contracting, to)};
+}
+
 // The operand of a transpose in its place, where the free dimensions keep their order.
 bool takeUpTranspose(const Rewriter& rw, Side& side) {
   const Op* transpose = rw.def(side.value, OpKind::transpose_);
@@ -122,8 +158,15 @@ Value layoutOfDot(Rewriter& rw, const Op& dot) {
     rhs = withoutUnits(rw, rhs);
     return rw.reshape(emitDot(rw, dot, lhs, rhs, squeezed(result)), result);
   }
-  bool changed = takeUpTranspose(rw, lhs);
-  changed |= takeUpTranspose(rw, rhs);
+  Side left = lhs, right = rhs;
+  bool changed = takeUpTranspose(rw, left);
+  changed |= takeUpTranspose(rw, right);
+  if (alternate(rw, left, right)) {
+    if (left.value != lhs.value && right.value != rhs.value) return {};  // turned already
+    return emitDot(rw, dot, batchFirst(rw, left), batchFirst(rw, right), result);
+  }
+  lhs = left;
+  rhs = right;
   changed |= takeUpSwapped(rw, lhs);
   changed |= takeUpSwapped(rw, rhs);
   if (spreadOverBatch(rw, lhs, rhs)) {
