@@ -1,5 +1,7 @@
 #include <algorithm>
 #include <array>
+#include <map>
+#include <set>
 
 #include "aot/library.h"
 
@@ -35,6 +37,7 @@ class Array {
   template <class Container, class = decltype(std::declval<Container&>().data())>
   Array(Container&& container) : data_(container.data()), size_(container.size()) {}
 
+  std::size_t size() const { return size_; }
   T* of(std::size_t elements, const char* name) const {
     if (size_ == elements) return data_;
     throw std::invalid_argument(std::string(name) + " has " + std::to_string(elements) +
@@ -94,21 +97,68 @@ std::string methodName(const std::string& name) {
   return is_taken ? name + "_" : name;
 }
 
-std::string method(const program::Artifact& artifact, const program::Procedure& procedure,
-                   const std::string& method_name) {
+// One of a function's, with what stands behind it.
+struct Parameter {
+  std::string type, name;
+  Shape shape;
+  bool is_argument;
+};
+
+std::vector<Parameter> parametersOf(const program::Procedure& procedure) {
   const std::vector<std::string> names = parameterNames(procedure);
   const size_t arguments = procedure.arguments.size();
-  std::string parameters, values;
+  std::vector<Parameter> parameters;
   for (size_t i = 0; i < names.size(); ++i) {
     const bool is_argument = i < arguments;
     const Shape& shape = (is_argument ? procedure.arguments[i]
                                       : procedure.results[i - arguments]).shape;
-    parameters += cat(i == 0 ? "" : ", ", "Array<", is_argument ? "const " : "",
-                      cType(shape.dtype), "> ", names[i], " /* ", toString(shape), " */");
-    values += cat(", ", names[i], ".of(", cElements(shape), ", \"", names[i], "\")");
+    parameters.push_back({cat("Array<", is_argument ? "const " : "", cType(shape.dtype), ">"),
+                          names[i], shape, is_argument});
+  }
+  return parameters;
+}
+
+std::string method(const program::Artifact& artifact, const program::Procedure& procedure,
+                   const std::string& method_name) {
+  std::string parameters, values;
+  for (const Parameter& p : parametersOf(procedure)) {
+    parameters += cat(parameters.empty() ? "" : ", ", p.type, " ", p.name, " /* ",
+                      toString(p.shape), " */");
+    values += cat(", ", p.name, ".of(", cElements(p.shape), ", \"", p.name, "\")");
   }
   return cat("\n  void ", method_name, "(", parameters, ") {\n    check(::", artifact.name, "_",
              program::fullName(procedure), "(handle_", values, "));\n  }\n");
+}
+
+// The sizes of its arguments, by which a signature is chosen.
+std::string sizesOf(const program::Procedure& procedure) {
+  std::string condition;
+  for (const Parameter& p : parametersOf(procedure)) {
+    if (!p.is_argument) continue;
+    condition += cat(condition.empty() ? "" : " && ", p.name, ".size() == ", cElements(p.shape));
+  }
+  return condition;
+}
+
+// Of the signatures of one name, the one that the arguments' sizes fit; empty where these do not
+// tell them apart.
+std::string dispatcher(const std::vector<const program::Procedure*>& signatures,
+                       const std::vector<std::string>& methods, const std::string& method_name) {
+  std::string parameters, given, choice, listed;
+  for (const Parameter& p : parametersOf(*signatures[0])) {
+    parameters += cat(parameters.empty() ? "" : ", ", p.type, " ", p.name);
+    given += cat(given.empty() ? "" : ", ", p.name);
+  }
+  std::set<std::string> known;
+  for (size_t i = 0; i < signatures.size(); ++i) {
+    const std::string sizes = sizesOf(*signatures[i]);
+    if (sizes.empty() || !known.insert(sizes).second) return "";
+    choice += cat("    if (", sizes, ") return ", methods[i], "(", given, ");\n");
+    listed += cat(i == 0 ? "" : ", ", signatures[i]->signature);
+  }
+  return cat("\n  void ", method_name, "(", parameters, ") {\n", choice,
+             "    throw std::invalid_argument(\"", signatures[0]->name,
+             " has no signature for arguments of these sizes: there are ", listed, "\");\n  }\n");
 }
 
 }  // namespace
@@ -116,9 +166,22 @@ std::string method(const program::Artifact& artifact, const program::Procedure& 
 std::string headerForCpp(const program::Artifact& artifact) {
   std::string text = replaced(kIncludes, artifact.name) + replaced(kBegin, artifact.name);
   std::vector<std::string> names;
+  std::map<std::string, std::vector<size_t>> by_name;
   for (const program::Procedure& procedure : artifact.procedures) {
+    by_name[procedure.name].push_back(names.size());
     names.push_back(unlike(names, methodName(program::fullName(procedure))));
     text += method(artifact, procedure, names.back());
+  }
+  for (const auto& [name, numbers] : by_name) {
+    if (numbers.size() < 2) continue;
+    std::vector<const program::Procedure*> signatures;
+    std::vector<std::string> methods;
+    for (size_t i : numbers) {
+      signatures.push_back(&artifact.procedures[i]);
+      methods.push_back(names[i]);
+    }
+    names.push_back(unlike(names, methodName(name)));
+    text += dispatcher(signatures, methods, names.back());
   }
   return text + replaced(kEnd, artifact.name);
 }

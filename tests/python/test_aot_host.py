@@ -141,6 +141,42 @@ int main(int count, char** words) {
                            env={"PATH": f"{tmp_path}", "LD_LIBRARY_PATH": "."})
 
 
+@pytest.mark.skipif(shutil.which("c++") is None, reason="no C++ compiler")
+def test_sizes_choose_the_signature_in_cpp(tmp_path):
+    class Sized(aot.Program):
+        def total(self, x=aot.Program.like(np.zeros((1, 3), np.float32), "n, _", n=(1, 4))):
+            return x.sum(1)
+
+        def same(self, x=aot.Program.like(np.zeros((1, 1), np.float32), "n, 6 // n", n=(2, 3))):
+            return x.sum()
+
+    aot.Program.get_compiled_artifact(Sized).save_library(tmp_path)
+    (tmp_path / "main.cc").write_text('''
+#include <stdexcept>
+#include <string>
+#include <vector>
+#include "sized.hpp"
+int main() {
+  sized_program::Instance program;
+  std::vector<float> x(12, 2.f), y(4), one(3, 5.f), sum(1), wrong(7);
+  program.total(x, y);
+  program.total(one, sum);
+  if (y[3] != 6 || sum[0] != 15) return 1;
+  try {
+    program.total(wrong, sum);
+  } catch (const std::invalid_argument& error) {
+    const std::string message = error.what();
+    return message != "total has no signature for arguments of these sizes: there are n1, n4";
+  }
+  return 2;
+}
+''')
+    assert "void same(" not in (tmp_path / "sized.hpp").read_text()  # both have 6 elements
+    subprocess.run(["c++", "-std=c++17", "-Wall", "-Wextra", "-Werror", "main.cc", "sized.so", "-o",
+                    "main", "-Wl,-rpath,$ORIGIN"], cwd=tmp_path, check=True)
+    subprocess.run([tmp_path / "main"], check=True)
+
+
 def test_constants_are_there_once(tmp_path):
     weights = np.linspace(0, 1, 64 * 4096, dtype=np.float32).reshape(4096, 64)
 

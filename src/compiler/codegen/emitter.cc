@@ -66,6 +66,14 @@ void setAttributes(llvm::Function& function, int vector_bytes) {
   function.addFnAttrs(attributes);
 }
 
+void alignSpills(llvm::Function& function, const kernel::Kernel& kernel, int vector_bytes) {
+  constexpr size_t kMany = 150;
+  if (vector_bytes <= 16 || kernel.insts.size() < kMany) return;
+  llvm::AttrBuilder attributes(function.getContext());
+  attributes.addStackAlignmentAttr(llvm::Align(static_cast<uint64_t>(vector_bytes)));
+  function.addFnAttrs(attributes);
+}
+
 void Emitter::declareFunction() {
   llvm::Type* pointer = ir_.getPtrTy();
   llvm::Type* i64 = ir_.getInt64Ty();
@@ -74,6 +82,7 @@ void Emitter::declareFunction() {
                                      module_);
   TERCEL_CHECK(function_->getName() == kernel_.name, "two kernels called ", kernel_.name);
   setAttributes(*function_, target_.vector_bytes);
+  alignSpills(*function_, kernel_, target_.vector_bytes);
   for (unsigned i : {0u, 3u}) {
     function_->addParamAttr(i, llvm::Attribute::NoAlias);
     function_->addParamAttr(i, llvm::Attribute::NoUndef);

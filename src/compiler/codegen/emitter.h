@@ -14,6 +14,9 @@ namespace tercel::codegen {
 
 // What every function says: how wide its vectors are.
 void setAttributes(llvm::Function& function, int vector_bytes);
+// Where a kernel has more values than registers: vectors that are spilled lie in lines of the cache
+// of their own. LLVM must know before it counts them.
+void alignSpills(llvm::Function& function, const kernel::Kernel& kernel, int vector_bytes);
 
 class Emitter {
  public:

@@ -77,6 +77,7 @@ bool Machine::select(const kernel::Kernel& kernel, llvm::Module& module) {
   llvm::Function* function = declare(kernel.name, pieces);
   for (llvm::Argument& piece : function->args()) piece.addAttr(llvm::Attribute::NoAlias);
   setAttributes(*function, vector_bytes_);
+  alignSpills(*function, kernel, vector_bytes_);
   llvm::ReturnInst::Create(context, llvm::BasicBlock::Create(context, "", function));
   Selector selector(module_info_->getOrCreateMachineFunction(*function), kernel,
                     std::move(functions), slow_gather_);

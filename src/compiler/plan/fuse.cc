@@ -176,22 +176,9 @@ class Fusion {
     const bool is_loop = !group.has_heavy && !group.has_reduce;
     const double most = is_loop ? maxLoopWeight(group.domain.extents) : kMaxClusterWeight;
     if (group.weight + weight <= most) return true;
-    return is_loop && group.weight + weight <= kMaxLoopWeight && valuesAwaited(g) > narrowCut(group.domain.extents);
+    return is_loop && group.weight + weight <= kMaxLoopWeight && groups_.awaitsMoreThan(narrowCut(group.domain.extents), g);
   }
 
-  // How many values a loop reads so far that it may still make itself.
-  size_t valuesAwaited(uint32_t g) const {
-    std::unordered_set<uint32_t> awaited;
-    const int64_t elements = elementCount(groups_[g].domain.extents);
-    for (uint32_t member : groups_[g].members)
-      for (Value v : op(member).operands)
-        if (auto made = uses_.positionOf(v); made && groups_.ownerOf(*made) == kNoGroup &&
-                                             !groups_.isIn(*made, g) &&
-                                             ir::isElementwise(op(*made).kind) &&
-                                             m_.shape(v).elements() == elements)
-          awaited.insert(*made);
-    return awaited.size();
-  }
 
   size_t arraysRead(const Op& o) const {
     return static_cast<size_t>(std::ranges::count_if(o.operands, [&](Value v) {

@@ -1,6 +1,7 @@
 #include "compiler/plan/groups.h"
 
 #include <algorithm>
+#include <ranges>
 #include <unordered_set>
 
 #include "compiler/ir/prefix_scan.h"
@@ -77,6 +78,22 @@ AccessMap Groups::mapIn(uint32_t p, const UsesIn& in) const {
     }
   }
   return map;
+}
+
+bool Groups::awaitsMoreThan(size_t count, uint32_t g) const {
+  SmallVector<uint32_t, 8> awaited;
+  const int64_t elements = elementCount(groups_[g].domain.extents);
+  for (uint32_t member : groups_[g].members | std::views::reverse)  // those that came last
+    for (Value v : op(member).operands) {
+      const auto made = uses_.positionOf(v);
+      if (!made || owner_[*made] != kNoGroup || isIn(*made, g) ||
+          !ir::isElementwise(op(*made).kind) || m_.shape(v).elements() != elements ||
+          std::ranges::find(awaited, *made) != awaited.end())
+        continue;
+      awaited.push_back(*made);
+      if (awaited.size() > count) return true;
+    }
+  return false;
 }
 
 // A member that is not the last feeds only its own group, or one that follows.

@@ -54,6 +54,8 @@ class Groups {
   AccessMap mapIn(uint32_t p, const UsesIn& in) const;
   const AccessMap& mapOf(uint32_t p, uint32_t g) const { return inner_maps_.at(key(p, g)); }
   bool isIn(uint32_t p, uint32_t g) const { return inner_maps_.contains(key(p, g)); }
+  // Whether a loop reads more arrays of its own size so far that it may still make itself.
+  bool awaitsMoreThan(size_t count, uint32_t g) const;
   bool isMadeAt(uint32_t p, ir::Value v) const { return m_.value(v).def == region_.ops[p]; }
 
   // Groups in the order of their last member: each then follows all it reads.

@@ -216,7 +216,7 @@ class Merging {
     const size_t apart = passes(a) + passes(b), together = params.size() - passedOn(a, b);
     if (together > kMaxWideParams) return false;
     const auto narrow = static_cast<double>(narrowCut(dims(a)));
-    if (sum <= most && narrow <= 3) return apart > together;
+    if (sum <= most) return apart > together;
     return static_cast<double>(apart - together) >
            narrow * std::min(2.0, std::min(weight(a), weight(b)) / kWeightOfCut);
   }

@@ -188,12 +188,13 @@ double opWeight(const ir::Module& m, const Op& op) {
   }
 }
 
+bool staysNear(const Dims& dims) { return elementCount(dims) <= (64 << 10); }
+
 double maxLoopWeight(const Dims& dims) {
-  int64_t elements = elementCount(dims);
-  return elements >= 256 && elements <= (64 << 10) ? 64 : kMaxClusterWeight;
+  return elementCount(dims) >= 256 && staysNear(dims) ? 64 : kMaxClusterWeight;
 }
 
-size_t narrowCut(const Dims& dims) { return elementCount(dims) > (64 << 10) ? 3 : 5; }
+size_t narrowCut(const Dims& dims) { return staysNear(dims) ? 5 : 3; }
 
 bool isFar(const ir::Module& m, const Op& op) {
   constexpr int64_t kFar = 4 << 20;

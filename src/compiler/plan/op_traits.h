@@ -49,6 +49,8 @@ inline constexpr double kMaxClusterWeight = 160;
 inline constexpr double kMaxLoopWeight = 4000;
 // How much it adds to the size of a kernel, in vector instructions.
 double opWeight(const ir::Module& module, const ir::Op& op);
+// Whether arrays of these sizes stay in the nearer caches from one loop to the next.
+bool staysNear(const Dims& dims);
 // How much an element loop over `dims` may hold. Where arrays stay in the cache and a loop is long
 // beside its call, smaller kernels are as fast, and an unrolled program needs fewer different ones.
 double maxLoopWeight(const Dims& dims);

@@ -131,6 +131,9 @@ Status Instance::allocate() {
   if (!arena_ && arena_bytes > 0) {
     TERCEL_ASSIGN(arena_, newMemory(arena_bytes, "arena"));
   }
+  const size_t scratch_bytes = static_cast<size_t>(artifact_->scratchBytes());
+  if (scratch_bytes > 0)
+    scratch_ = {static_cast<std::byte*>(arena_) + arena_bytes - scratch_bytes, scratch_bytes};
   const size_t globals_bytes = static_cast<size_t>(artifact_->globalsBytes());
   TERCEL_ASSIGN(void* globals, newMemory(globals_bytes, "globals"));
   globals_ = static_cast<std::byte*>(globals);
@@ -211,11 +214,8 @@ Status Instance::run(Bound& bound) {
   invocation.use(pool_.get());
   if (options_.parallel.pool) invocation.parallel = options_.parallel;
   invocation.custom_calls = options_.custom_calls.get();
-  const auto scratch_bytes = static_cast<size_t>(artifact_->scratchBytes());
-  const auto arena_bytes = static_cast<size_t>(artifact_->arenaBytes());
   std::optional<ScratchLoan> loan;
-  if (scratch_bytes > 0)
-    loan.emplace(static_cast<std::byte*>(arena_) + arena_bytes - scratch_bytes, scratch_bytes);
+  if (!scratch_.empty()) loan.emplace(scratch_.data(), scratch_.size());
   TERCEL_TRY(bound.loaded->code->run(invocation, *bound.frame));
   for (size_t i = 0; i < bound.wanted.size(); ++i) {
     if (!bound.wanted[i]) continue;

@@ -64,6 +64,7 @@ class Instance {
   InstanceOptions options_;
   std::unique_ptr<ThreadPool> pool_;
   void* arena_ = nullptr;
+  std::span<std::byte> scratch_;  // the arena's last: of whoever calls
   std::byte* globals_ = nullptr;
   std::vector<void*> own_memory_;
   std::vector<std::unique_ptr<Bound>> bound_;
