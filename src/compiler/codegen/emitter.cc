@@ -68,7 +68,8 @@ void setAttributes(llvm::Function& function, int vector_bytes) {
 
 void alignSpills(llvm::Function& function, const kernel::Kernel& kernel, int vector_bytes) {
   constexpr size_t kMany = 150;
-  if (vector_bytes <= 16 || kernel.insts.size() < kMany) return;
+  // The rare functions' convention leaves no register for the frame.
+  if (vector_bytes <= 16 || kernel.insts.size() < kMany || !kernel.functions.empty()) return;
   llvm::AttrBuilder attributes(function.getContext());
   attributes.addStackAlignmentAttr(llvm::Align(static_cast<uint64_t>(vector_bytes)));
   function.addFnAttrs(attributes);
