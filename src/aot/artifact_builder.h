@@ -28,7 +28,8 @@ class ArtifactBuilder {
   // names an op or custom call that needs Python.
   // Where `unnamed` is there, its arguments and results are taken from main, whose open sizes it
   // gives.
-  Status addProcedure(program::Procedure procedure, const compiler::GivenArguments* unnamed = nullptr);
+  Status addProcedure(program::Procedure procedure,
+                      const compiler::GivenArguments* unnamed = nullptr);
   // 0 to 3, for compile(); 2 where it was not called. Code from before is dropped.
   Status setOptimizationLevel(int level);
   // `targets`: "native", "aarch64" or levels of x86-64 with commas between them; of levels the most

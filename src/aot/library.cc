@@ -166,7 +166,9 @@ Needs needsOf(const Codes& codes) {
   if (needs.parts.empty()) return needs;
   for (const std::vector<program::Program>& list : codes) {
     for (const program::Program& code : list) {
-      if (code.architecture == Architecture::x86_64) needs.isas.insert(kernels::kIsaNames[static_cast<int>(kernels::isaOf(code.target_features))]);
+      if (code.architecture != Architecture::x86_64) continue;
+      const kernels::Isa isa = kernels::isaOf(code.target_features);
+      needs.isas.insert(kernels::kIsaNames[static_cast<int>(isa)]);
     }
   }
   return needs;

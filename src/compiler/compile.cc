@@ -98,8 +98,7 @@ Result<program::Program> compile(std::span<const std::byte> bytes, const Compile
 
 Status checkTarget(const std::string& name) {
   TERCEL_ASSIGN(const codegen::Target target, codegen::Target::named(name));
-  TERCEL_TRY(target.checkHost());
-  return {};
+  return target.checkHost();
 }
 
 namespace {

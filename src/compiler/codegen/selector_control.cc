@@ -11,7 +11,6 @@ using kernel::Opcode;
 using kernel::Predicate;
 using kernel::Scalar;
 
-
 void Selector::emitFor(const Inst& inst) {
   const kernel::Block& block = kernel_.blocks[inst.blocks[0]];
   Reg lo = operand(inst, 0), hi = operand(inst, 1);
