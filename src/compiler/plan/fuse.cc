@@ -170,13 +170,19 @@ class Fusion {
            (o.kind == OpKind::dot_general_ && productsOf(m_, o) > kManyProducts);
   }
 
+  // Short loops of ops that wait for each other overlap from element to element, a long one does not.
+  static bool isChain(const Group& group) {
+    constexpr double kLittleBeside = 1.2;
+    return staysNear(group.domain.extents) && group.weight < kLittleBeside * group.path;
+  }
+
   // A loop is cut where little has to go through memory.
   bool fits(uint32_t g, double weight) const {
     const Group& group = groups_[g];
     const bool is_loop = !group.has_heavy && !group.has_reduce;
     const double most = is_loop ? maxLoopWeight(group.domain.extents) : kMaxClusterWeight;
     if (group.weight + weight <= most) return true;
-    return is_loop && group.weight + weight <= kMaxLoopWeight &&
+    return is_loop && group.weight + weight <= kMaxLoopWeight && !isChain(group) &&
            groups_.awaitsMoreThan(narrowCut(group.domain.extents), g);
   }
 

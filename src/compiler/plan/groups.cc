@@ -29,6 +29,10 @@ void Groups::addMember(uint32_t p, uint32_t g, AccessMap map) {
 
 void Groups::own(uint32_t p, uint32_t g, AccessMap map) {
   owner_[p] = g;
+  for (uint32_t u : uses_.users(p))
+    if (owner_[u] == g) path_[p] = std::max(path_[p], path_[u]);
+  path_[p] += opWeight(m_, op(p));
+  groups_[g].path = std::max(groups_[g].path, path_[p]);
   addMember(p, g, std::move(map));
 }
 

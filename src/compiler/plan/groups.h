@@ -17,6 +17,7 @@ struct Group {
   std::vector<uint32_t> members;  // descending
   Domain domain;
   double weight = 0;
+  double path = 0;  // the most of it that is to be done one after the other
   bool has_heavy = false;      // a dot, convolution, window: evaluated at each element
   bool has_reduce = false;
   bool adds_product = false;   // a member takes a heavy op's only use, which is to join
@@ -37,7 +38,7 @@ class Groups {
  public:
   Groups(const ir::Module& module, ir::RegionId region)
       : m_(module), region_(module.region(region)), uses_(module, region),
-        owner_(region_.ops.size(), kNoGroup), copies_(region_.ops.size()) {}
+        owner_(region_.ops.size(), kNoGroup), path_(region_.ops.size()), copies_(region_.ops.size()) {}
 
   const RegionUses& uses() const { return uses_; }
   Group& operator[](uint32_t g) { return groups_[g]; }
@@ -75,6 +76,7 @@ class Groups {
   const ir::Region& region_;
   const RegionUses uses_;
   std::vector<uint32_t> owner_;
+  std::vector<double> path_;  // from an op to the end of the group that has it
   std::vector<std::vector<uint32_t>> copies_;  // groups that have one of a duplicable op
   std::vector<Group> groups_;
   std::unordered_map<uint64_t, AccessMap> inner_maps_;
