@@ -118,3 +118,15 @@ transpose("transpose_3000x5001", (3000, 5001), (1, 0))
 transpose("transpose_256_cubed_reversed", (256, 256, 256), (2, 1, 0))
 transpose("transpose_64x512x512_inner", (64, 512, 512), (0, 2, 1))
 transpose("transpose_4096x4096_bf16", (4096, 4096), (1, 0), "bfloat16", 2)
+
+
+@workload("elementwise", goal=1, moved=2 * 3 * 40**3 * 4)
+def curl_3x40x40x40():
+    def curl(field):
+        def slope(component, axis):
+            return jnp.roll(field[component], -1, axis) - field[component]
+
+        return jnp.stack([slope((i + 2) % 3, (i + 1) % 3) - slope((i + 1) % 3, (i + 2) % 3)
+                          for i in range(3)])
+
+    return curl, (normal(3, 40, 40, 40),)

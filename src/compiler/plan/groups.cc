@@ -66,6 +66,18 @@ bool Groups::isJoinedOnce(const Op& user, const Group& group) const {
          extents.back() <= kernel::kLongestThinRow && joinsOnes(m_, user);
 }
 
+// Whether a concatenation's operand is evaluated where it is taken: loops branch or are cut, where
+// lines are added up or scanned each lane is looked at.
+bool Groups::isTakenByBranches(const Op& user, size_t operand, const Group& group) const {
+  constexpr int64_t kRun = 64;
+  if (user.kind != OpKind::concatenate_ || group.has_heavy) return false;
+  if (isComplex(m_.shape(user.result()).dtype)) return false;
+  if (group.has_reduce && uses_.users(*uses_.positionOf(user.result())).size() > 1) return false;
+  const Dims& dims = m_.shape(user.operand(operand)).dims;
+  const auto along = static_cast<size_t>(user.integer(ir::AttrKey::dimension));
+  return elementCount(std::span(dims).subspan(group.has_reduce ? along + 1 : along)) >= kRun;
+}
+
 AccessMap Groups::mapIn(uint32_t p, const UsesIn& in) const {
   AccessMap map;
   bool first = true;
@@ -75,7 +87,8 @@ AccessMap Groups::mapIn(uint32_t p, const UsesIn& in) const {
       if (!isMadeAt(p, user.operands[i])) continue;
       const AccessMap& result = mapOf(u, in.group);
       AccessMap through = operandMap(m_, user, i, result, groups_[in.group].domain);
-      if (isJoinedOnce(user, groups_[in.group])) through.repeats = result.repeats;
+      if (isJoinedOnce(user, groups_[in.group]) || isTakenByBranches(user, i, groups_[in.group]))
+        through.repeats = result.repeats;
       map = first ? through : meet(map, through);
       first = false;
       if (ir::isElementwise(user.kind)) break;  // all of its operands at one place

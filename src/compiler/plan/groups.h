@@ -67,6 +67,7 @@ class Groups {
   const ir::Op& op(uint32_t p) const { return m_.op(region_.ops[p]); }
   void addMember(uint32_t p, uint32_t g, AccessMap map);
   bool isJoinedOnce(const ir::Op& user, const Group& group) const;
+  bool isTakenByBranches(const ir::Op& user, size_t operand, const Group& group) const;
   kernel::Unit unit(uint32_t g);
   kernel::Nest nestOf(const Group& group) const;
   bool usedOutside(uint32_t p, uint32_t g) const;
