@@ -371,6 +371,23 @@ def test_quotients_by_constants(tercel, rng, x64, dtype):
         np.testing.assert_array_equal(quotient, whole, f"{d}")
 
 
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+def test_floats_divided_by_numbers_are_rounded_once(tercel, rng, x64, dtype):
+    info = np.finfo(dtype)
+    sizes = np.exp2(rng.uniform(np.log2(info.smallest_subnormal), info.maxexp, 4000))
+    x = (sizes * rng.choice([-1, 1], 4000)).astype(dtype)
+    x[::50] = rng.choice(np.array([0, -0.0, np.inf, -np.inf, np.nan], dtype), 80)
+    divisors = [3, -7, 0.7, 0.02, 10, 255, 1e-5, 784, 1 / 3, 1e-30, 3e30, info.max, info.tiny]
+    with jax.default_device(tercel):
+        got = jax.jit(lambda x: [x / np.array(d, dtype) for d in divisors])(x)
+    for d, quotient in zip(divisors, got):
+        with np.errstate(all="ignore"):
+            expected = x / np.array(d, dtype)
+        np.testing.assert_array_equal(quotient, expected, f"{d}")
+        np.testing.assert_array_equal(np.signbit(quotient)[~np.isnan(x)],
+                                      np.signbit(expected)[~np.isnan(x)], f"{d}")
+
+
 @pytest.mark.parametrize("size", [1, 15, 33, 63, 64, 65, 129, 1000])
 @pytest.mark.parametrize("dtype", ["uint8", "int8", "uint16", "int16", "bool"])
 def test_narrow_vectors(agree, rng, dtype, size):

@@ -1,8 +1,11 @@
 #include "compiler/kernel/elem_divide.h"
 
 #include <array>
+#include <bit>
+#include <type_traits>
 
 #include "compiler/kernel/elem_tiny.h"
+#include "compiler/kernel/exact_inverse.h"
 #include "core/status.h"
 
 namespace tercel::kernel {
@@ -94,6 +97,36 @@ V divideByReciprocal(Builder& b, V x, V y) {
   return unlessUnsafe(b, unsafe, quotient, x, y);
 }
 
+// By two products, which are right but where the second one may be a subnormal number.
+template <typename T>
+V divideByTwoProducts(Builder& b, V x, V y, const ExactInverse<T>& of) {
+  const Type type = b.type(x);
+  using Word = std::conditional_t<sizeof(T) == 8, uint64_t, uint32_t>;
+  const Word one = 1, least = std::bit_cast<Word>(of.least);
+  V size = magnitudeOf(b, x);
+  V tiny = b.compare(Opcode::icmp, Predicate::ult, b.isub(size, b.constant(b.type(size), one)),
+                     b.constant(b.type(size), least - one));
+  V dividend = b.machine.slow_subnormals ? b.select(tiny, b.number(type, 1), x) : x;
+  V quotient = b.fma(dividend, b.number(type, of.high), b.fmul(dividend, b.number(type, of.low)));
+  return unlessUnsafe(b, b.any(tiny), quotient, x, y);
+}
+
+// Invalid where y is not known, or not such a number.
+V divideByKnown(Builder& b, V x, V y) {
+  constexpr int64_t kSmallestVector = 32;
+  const Type type = b.type(x);
+  uint64_t bits;
+  if (!type.isVector() || type.lanes * byteSize(type.scalar) < kSmallestVector ||
+      !b.isConstant(y, &bits))
+    return {};
+  auto by = [&](auto divisor) {
+    const auto of = exactInverse(divisor);
+    return of ? divideByTwoProducts(b, x, y, *of) : V{};
+  };
+  return type.scalar == Scalar::f64 ? by(std::bit_cast<double>(bits))
+                                    : by(std::bit_cast<float>(static_cast<uint32_t>(bits)));
+}
+
 // A loop in a task's loop, outside of which y is known. Smaller vectors are divided in less time than
 // the checks take: of 512 bits it is as much as of twice 256.
 bool suitsReciprocal(const Builder& b, V x, V y) {
@@ -106,6 +139,7 @@ bool suitsReciprocal(const Builder& b, V x, V y) {
 }  // namespace
 
 V divideFloats(Builder& b, V x, V y) {
+  if (V quotient = divideByKnown(b, x, y); quotient.valid()) return quotient;
   if (suitsReciprocal(b, x, y)) {
     if (isWhole(b, x)) return divideWhole(b, x, y);
     if (b.machine.slow_division) return divideByReciprocal(b, x, y);

@@ -81,6 +81,7 @@ class Emitter {
   V loadNear(BufferId buffer, const Index& index, V mask);
   V loadInOrder(BufferId buffer, const Index& base, std::span<const int64_t> places, V mask);
   V pickOfSmall(BufferId buffer, V at, int64_t offset, std::span<const int64_t> places);
+  V pickOfStored(BufferId buffer, V at, int64_t offset, std::span<const int64_t> places);
   V loadPlaces(BufferId buffer, V at, int64_t offset, std::span<const int64_t> places);
   V loadSideBySide(BufferId buffer, V at, int64_t offset, std::span<const int64_t> places,
                    int64_t width);

@@ -233,10 +233,23 @@ V Emitter::pickOfSmall(BufferId buffer, V at, int64_t offset, std::span<const in
   return shuffled(b_, b_.load(buffer, b_.index(0), lanes), from);
 }
 
+// Out of a vector of scratch memory, as it is stored: what lay across two would wait for both to leave
+// the store buffer. Invalid where they are not in one.
+V Emitter::pickOfStored(BufferId buffer, V at, int64_t offset, std::span<const int64_t> places) {
+  const Buffer& b = b_.kernel().buffers[buffer];
+  const int64_t into = offset % lanes_, reach = *std::max_element(places.begin(), places.end()) + 1;
+  if (b.param >= 0 || wholeVector(buffer) != lanes_ || offset < 0 || into + reach > lanes_) return {};
+  std::vector<int16_t> from;
+  for (int64_t place : places)
+    from.push_back(static_cast<int16_t>(place == kNoPlace ? 0 : into + place));
+  return shuffled(b_, b_.load(buffer, at, lanes_, offset - into), from);
+}
+
 // Memory is loaded from 0 to the last of the places, beyond which there may be none, and they are
 // picked out of it.
 V Emitter::loadPlaces(BufferId buffer, V at, int64_t offset, std::span<const int64_t> places) {
   if (V picked = pickOfSmall(buffer, at, offset, places); picked.valid()) return picked;
+  if (V picked = pickOfStored(buffer, at, offset, places); picked.valid()) return picked;
   const int64_t reach = *std::max_element(places.begin(), places.end()) + 1;
   const int64_t whole = wholeVector(buffer);
   if (reach > whole) return loadSideBySide(buffer, at, offset, places, whole);

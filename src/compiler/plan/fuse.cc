@@ -320,9 +320,13 @@ class Fusion {
            !isTurnedForProducts(p, in) && !isUpdated(p, in) && !isOfManyScattered(p, in);
   }
 
-  // A slice of an array in memory, where only its first element is to be found out.
+  // A slice of an array in memory, where only its first element is to be found out: not a column.
   bool isPlaced(uint32_t p, const UsesIn& in) const {
-    return op(p).kind == OpKind::dynamic_slice_ && std::ranges::all_of(in.users, [&](uint32_t u) {
+    const Op& o = op(p);
+    if (o.kind != OpKind::dynamic_slice_) return false;
+    const Dims &slice = m_.shape(o.result()).dims, &from = m_.shape(o.operand(0)).dims;
+    if (!slice.empty() && slice.back() == 1 && from.back() > 1) return false;
+    return std::ranges::all_of(in.users, [&](uint32_t u) {
       return op(u).kind == OpKind::dot_general_ || isFreeMovement(op(u).kind);
     });
   }

@@ -55,6 +55,7 @@ std::vector<Value> numbersOf(const ir::Module& m, const kernel::Cluster& cluster
   auto keep = [&](Value v) { std::erase(numbers, v); };
   for (ir::OpId id : cluster.ops) {
     const Op& op = m.op(id);
+    if (op.kind == OpKind::divide_) keep(op.operand(1));  // by products that the number decides
     if (!isArithmetic(op.kind))
       for (Value v : op.operands) keep(v);
     if (!op.regions.empty())
