@@ -50,6 +50,8 @@ class Builder {
   }
   // Whether it is known that no lane is 0: constants, and `x == 0 ? constant : x`.
   bool isNonZero(V v) const;
+  // How many lanes a mask has that is made of the first ones by their numbers; else nothing.
+  std::optional<int64_t> firstLanesOf(V mask) const;
   // Whether it is known that f16 or bf16 has every number of v, an f32: what was rounded to it, and
   // signs and choices of that. Only of the last few instructions.
   bool isOfPrecision(V v, Scalar narrow, int depth = 4) const;
@@ -129,7 +131,6 @@ class Builder {
 
  private:
   bool staysInScratch(BufferId buffer, V index, int lanes, int64_t offset) const;
-  std::optional<int64_t> firstLanesOf(V mask) const;
   bool endsInSlack(BufferId buffer, V index, V mask, int64_t offset) const;
   Values inlineTrips(int64_t lo, int64_t hi, int64_t step, std::span<const V> carried,
                      const std::function<Values(V, std::span<const V>)>& body);

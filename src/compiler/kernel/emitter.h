@@ -81,7 +81,9 @@ class Emitter {
   V loadNear(BufferId buffer, const Index& index, V mask);
   V loadInOrder(BufferId buffer, const Index& base, std::span<const int64_t> places, V mask);
   V pickOfSmall(BufferId buffer, V at, int64_t offset, std::span<const int64_t> places);
-  V pickOfStored(BufferId buffer, V at, int64_t offset, std::span<const int64_t> places);
+  bool isScratch(BufferId buffer) const { return b_.kernel().buffers[buffer].param < 0; }
+  void alignToStored(BufferId buffer, int64_t before, int64_t& offset,
+                     std::vector<int64_t>& places) const;
   V loadPlaces(BufferId buffer, V at, int64_t offset, std::span<const int64_t> places);
   V loadSideBySide(BufferId buffer, V at, int64_t offset, std::span<const int64_t> places,
                    int64_t width);

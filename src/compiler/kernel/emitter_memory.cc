@@ -132,7 +132,9 @@ V Emitter::loadStrided(BufferId buffer, const Index& index, int step) {
   std::vector<int64_t> places;
   for (int lane = 0; lane < lanes_; ++lane)
     places.push_back(index.constant + int64_t{lane} * step - (first - ahead));
-  return loadPlaces(buffer, space_.emitScalar(index, true), first - ahead, places);
+  int64_t offset = first - ahead;
+  alignToStored(buffer, space_.lowest(index) + offset - index.constant, offset, places);
+  return loadPlaces(buffer, space_.emitScalar(index, true), offset, places);
 }
 
 // The same of the lanes of a mask.
@@ -140,8 +142,9 @@ V Emitter::loadStridedMasked(BufferId buffer, const Index& index, int step, V ma
   const int64_t lowest = std::min(0, (lanes_ - 1) * step);
   std::vector<int64_t> places;
   for (int lane = 0; lane < lanes_; ++lane) places.push_back(int64_t{lane} * step - lowest);
-  return loadPlacesMasked(buffer, space_.emitScalar(index, true), index.constant + lowest, places,
-                          mask);
+  int64_t offset = index.constant + lowest;
+  alignToStored(buffer, space_.lowest(index) + lowest, offset, places);
+  return loadPlacesMasked(buffer, space_.emitScalar(index, true), offset, places, mask);
 }
 
 // Of the places only those of the mask's lanes are read: the others may lie where there is no memory.
@@ -187,9 +190,23 @@ V Emitter::loadNear(BufferId buffer, const Index& index, V mask) {
   for (int64_t& place : places)
     if (place != kNoPlace) place -= lowest;
   const V at = space_.emitScalar(base, true);
-  const int64_t offset = base.constant + lowest;
+  int64_t offset = base.constant + lowest;
+  alignToStored(buffer, space_.lowest(base) + lowest, offset, places);
   return mask.valid() ? loadPlacesMasked(buffer, at, offset, places, mask)
                       : loadPlaces(buffer, at, offset, places);
+}
+
+// Vectors of scratch memory are loaded as they are stored: what lies across two waits for both to
+// leave the store buffer. `before`: elements that are known to lie before the first.
+void Emitter::alignToStored(BufferId buffer, int64_t before, int64_t& offset,
+                            std::vector<int64_t>& places) const {
+  const int64_t width = wholeVector(buffer), into = offset % width;
+  if (!isScratch(buffer) || offset < 0 || into > before) return;
+  const int64_t reach = std::ranges::max(places) + 1;
+  if ((reach + into + width - 1) / width > (reach + width - 1) / width) return;
+  offset -= into;
+  for (int64_t& place : places)
+    if (place != kNoPlace) place += into;
 }
 
 // Where all lanes that matter lie side by side: without the others. Invalid where they do not.
@@ -233,30 +250,18 @@ V Emitter::pickOfSmall(BufferId buffer, V at, int64_t offset, std::span<const in
   return shuffled(b_, b_.load(buffer, b_.index(0), lanes), from);
 }
 
-// Out of a vector of scratch memory, as it is stored: what lay across two would wait for both to leave
-// the store buffer. Invalid where they are not in one.
-V Emitter::pickOfStored(BufferId buffer, V at, int64_t offset, std::span<const int64_t> places) {
-  const Buffer& b = b_.kernel().buffers[buffer];
-  const int64_t into = offset % lanes_, reach = *std::max_element(places.begin(), places.end()) + 1;
-  if (b.param >= 0 || wholeVector(buffer) != lanes_ || offset < 0 || into + reach > lanes_) return {};
-  std::vector<int16_t> from;
-  for (int64_t place : places)
-    from.push_back(static_cast<int16_t>(place == kNoPlace ? 0 : into + place));
-  return shuffled(b_, b_.load(buffer, at, lanes_, offset - into), from);
-}
-
 // Memory is loaded from 0 to the last of the places, beyond which there may be none, and they are
 // picked out of it.
 V Emitter::loadPlaces(BufferId buffer, V at, int64_t offset, std::span<const int64_t> places) {
   if (V picked = pickOfSmall(buffer, at, offset, places); picked.valid()) return picked;
-  if (V picked = pickOfStored(buffer, at, offset, places); picked.valid()) return picked;
   const int64_t reach = *std::max_element(places.begin(), places.end()) + 1;
   const int64_t whole = wholeVector(buffer);
   if (reach > whole) return loadSideBySide(buffer, at, offset, places, whole);
   const int64_t width = reach > lanes_ ? whole : lanes_;
-  const bool is_power = (reach & (reach - 1)) == 0;
-  V all = is_power ? b_.load(buffer, at, static_cast<int>(reach), offset)
-                   : b_.loadMasked(buffer, at,
+  const bool is_power = (reach & (reach - 1)) == 0, is_whole = isScratch(buffer);
+  V all = is_power || is_whole
+              ? b_.load(buffer, at, static_cast<int>(is_whole ? width : reach), offset)
+              : b_.loadMasked(buffer, at,
                                    firstLanes(b_, static_cast<int>(width), b_.index(reach)).lanes,
                                    offset);
   if (reach == 1) return b_.widen(all, lanes_);
@@ -272,7 +277,7 @@ V Emitter::loadSideBySide(BufferId buffer, V at, int64_t offset, std::span<const
   const int64_t reach = *std::max_element(places.begin(), places.end()) + 1;
   V all;
   for (int64_t first = 0; first < reach; first += width) {
-    const int64_t begin = std::min(first, reach - width);
+    const int64_t begin = isScratch(buffer) ? first : std::min(first, reach - width);
     const bool is_last = first + width >= reach;
     auto isHere = [&](int64_t place) { return place >= first && place < begin + width; };
     if (std::ranges::none_of(places, isHere)) continue;
@@ -339,17 +344,21 @@ void Emitter::storePairs(BufferId buffer, V at, int64_t offset, V re, V im, V ma
   };
   if (!mask.valid() && pairsFit(buffer))
     return b_.store(buffer, at, b_.shuffle(re, im, pairs(0, lanes_, lanes_)), offset);
-  const V flags = mask.valid() ? inBytes(b_, mask) : V{};
+  const std::optional<int64_t> stored = mask.valid() ? b_.firstLanesOf(mask) : lanes_;
+  const V flags = stored ? V{} : inBytes(b_, mask);
   const int half = lanes_ / 2;
   for (int first = 0; first < lanes_; first += half) {
     const V both = b_.shuffle(re, im, pairs(first, half, lanes_));
     const int64_t place = offset + 2 * first;
-    if (!mask.valid()) {
+    if (stored && *stored <= first) break;
+    if (stored && *stored >= first + half) {
       b_.store(buffer, at, both, place);
       continue;
     }
-    const V here = b_.shuffle(flags, flags, pairs(first, half, 0));
-    b_.storeMasked(buffer, at, both, b_.cast(Opcode::itrunc, here, Scalar::i1), place);
+    const V here = stored
+        ? firstLanes(b_, lanes_, b_.index(2 * (*stored - first))).lanes
+        : b_.cast(Opcode::itrunc, b_.shuffle(flags, flags, pairs(first, half, 0)), Scalar::i1);
+    b_.storeMasked(buffer, at, both, here, place);
   }
 }
 
