@@ -80,7 +80,9 @@ Value scatterRule(Rewriter& rw, const Op& op) {
   const Ints start = startOf(rw, op, *indices);
   for (size_t d = 0; d < dims.size(); ++d)
     if (start[d] < 0 || start[d] > dims[d] - window[d]) return op.operand(0);
-  const Value update = updateOf(rw, op, start, window);
+  const Value update = rw.beforeReader(op.operand(0), [&] {
+    return updateOf(rw, op, start, window);
+  });
   if (!update.valid()) return {};
   Values starts;
   for (int64_t s : start)

@@ -71,6 +71,14 @@ class Rewriter {
   // How many operands and region results read v, those of the ops being visited left out; an upper
   // bound, as ops may have become dead on the way. Only after countUses().
   uint32_t otherUses(ir::Value v) const { return v.index < uses_.size() ? uses_[v.index] : 0; }
+  // What `emit` returns, while an op that is yet to be emitted counts as a reader of v.
+  template <typename Emit>
+  ir::Value beforeReader(ir::Value v, const Emit& emit) {
+    use({v}, 1);
+    const ir::Value result = emit();
+    use({now(v)}, -1);
+    return result;
+  }
 
  protected:
   void countUses();
