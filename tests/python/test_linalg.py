@@ -147,3 +147,8 @@ def test_sparse(agree, rng):
         data = make(dense)
         agree(lambda data, v: data @ v, data, vector)
         agree(lambda data, v: data @ v, data, wide)
+
+
+def test_eigenvalues_of_single_numbers_are_the_numbers(agree):
+    agree(jnp.linalg.eigh, np.array([[[2.5]], [[-3]], [[np.inf]], [[0]]], np.float32))
+    agree(jnp.linalg.eigvalsh, np.array([[2 + 0j]], np.complex64))
