@@ -388,6 +388,30 @@ def test_floats_divided_by_numbers_are_rounded_once(tercel, rng, x64, dtype):
                                       np.signbit(expected)[~np.isnan(x)], f"{d}")
 
 
+@pytest.mark.parametrize("dtype", ["float32", "float64", "int32"])
+@pytest.mark.parametrize("shape", [(3,), (1000,), (37, 65)])
+def test_choices_by_one_condition(agree, rng, x64, dtype, shape):
+    x, y = values(rng, dtype, shape), values(rng, dtype, shape)
+
+    def costly(v):
+        return v % 7 + (v * v % 5) if dtype == "int32" else jnp.sin(v) * jnp.exp(-v * v)
+
+    def choose(p, x, y):
+        shared = costly(x)
+        both = jnp.where(p, shared + costly(y), shared)
+        return both, jnp.where(p, x, costly(x - y)), jnp.where(p, costly(x + y), costly(x - 2 * y))
+
+    def loop(p, x, y):
+        def turn(i, v):
+            return jnp.where((i % 3 == 0) ^ p, costly(v) + y, v)
+
+        return jax.lax.fori_loop(0, 7, turn, x), jnp.where(p, costly(x), y).sum(-1)
+
+    for p in (False, True):
+        agree(choose, np.array(p), x, y)
+        agree(loop, np.array(p), x, y)
+
+
 @pytest.mark.parametrize("size", [1, 15, 33, 63, 64, 65, 129, 1000])
 @pytest.mark.parametrize("dtype", ["uint8", "int8", "uint16", "int16", "bool"])
 def test_narrow_vectors(agree, rng, dtype, size):

@@ -490,7 +490,7 @@ def test_turned_rows(agree, rng, x64, length, dtype):
     if dtype.startswith("float"):
         agree(lambda x, b: jax.nn.softmax(x * 0.1 + b * 0.1, -1), x, bias)
         agree(lambda x: jax.nn.softmax(jnp.sin(x * jnp.ones((4, 1, 1, 1), x.dtype)), -1), x)
-        agree(lambda x: jax.nn.standardize(x, -1, epsilon=1), x)
+        agree(lambda x: jax.nn.standardize(x * 0.1, -1, epsilon=1), x)  # squares that f16 tells apart
 
 
 def test_turned_rows_and_single_ones(agree, rng):

@@ -80,7 +80,11 @@ BlockId Builder::home(const Inst& inst) const {
     BlockId block = kernel_.values[v.index].block;
     if (kernel_.blocks[block].depth > kernel_.blocks[at].depth) at = block;
   }
-  if (instClass(inst.op) == InstClass::pure) return at;
+  if (instClass(inst.op) == InstClass::pure) {
+    for (BlockId in = current_; in != at; in = kernel_.blocks[in].parent)
+      if (kernel_.blocks[in].keeps && kernel_.blocks[in].parent == at) return in;
+    return at;
+  }
   // A load may leave loops but no guarded block.
   BlockId limit = current_;
   while (limit != at && !kernel_.blocks[limit].guarded) limit = kernel_.blocks[limit].parent;
@@ -90,10 +94,11 @@ BlockId Builder::home(const Inst& inst) const {
 V Builder::share(Inst inst) {
   BlockId block = home(inst);
   uint64_t hash = hashOf(inst);
-  // A load in its guarded home may have an equal one further out.
+  // Where it is in a guarded home, or one that keeps it, there may be an equal one further out.
   for (BlockId at = block;; at = kernel_.blocks[at].parent) {
     if (V found = findShared(inst, hash, at); found.valid()) return found;
-    if (at == root_ || instClass(inst.op) == InstClass::pure) break;
+    if (at == root_) break;
+    if (instClass(inst.op) == InstClass::pure && !kernel_.blocks[at].keeps) break;
   }
   V result = emit(std::move(inst), block);
   shared_.emplace(mix(hash, block), kernel_.values[result.index].def);

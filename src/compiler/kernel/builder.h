@@ -123,8 +123,9 @@ class Builder {
   Values whileLoop(std::span<const V> carried,
                    const std::function<V(std::span<const V>)>& condition,
                    const std::function<Values(std::span<const V>)>& body);
+  // keeps: what is computed in a body stays there, but for what does not change in the loop around.
   Values ifElse(V condition, const std::function<Values()>& then_body,
-                const std::function<Values()>& else_body);
+                const std::function<Values()>& else_body, bool keeps = false);
   void ifThen(V condition, const std::function<void()>& body);
 
   V pure(Opcode op, Type type, std::initializer_list<V> operands, int64_t imm = 0);

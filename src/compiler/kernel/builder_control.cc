@@ -118,13 +118,14 @@ Builder::Values Builder::whileLoop(std::span<const V> carried,
 }
 
 Builder::Values Builder::ifElse(V condition, const std::function<Values()>& then_body,
-                                const std::function<Values()>& else_body) {
+                                const std::function<Values()>& else_body, bool keeps) {
   uint64_t known;
   if (isConstant(condition, &known)) return known ? then_body() : else_body();
   Inst inst{.op = Opcode::if_, .operands = {condition}};
   SmallVector<Type, 8> types;
   for (const auto* body : {&then_body, &else_body}) {
     inst.blocks.push_back(openBlock({}, true));
+    kernel_.blocks[current_].keeps = keeps;
     Values yields = (*body)();
     types.clear();
     for (V v : yields) types.push_back(type(v));

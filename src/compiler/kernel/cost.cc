@@ -7,13 +7,11 @@
 #include "compiler/kernel/nest.h"
 
 namespace tercel::kernel {
-namespace {
 
 using ir::AttrKey;
 using ir::Op;
 using ir::OpKind;
 
-// Nanoseconds for one f32 element in a vector loop.
 double elementCost(const ir::Module& m, const Op& op) {
   double width = op.results.empty() ? 1 : static_cast<double>(byteSize(m.shape(op.result()).dtype)) / 4;
   width = std::max(width, 0.5);
@@ -35,6 +33,8 @@ double elementCost(const ir::Module& m, const Op& op) {
     default: return 0.05 * width;
   }
 }
+
+namespace {
 
 double product(std::span<const int64_t> list) { return static_cast<double>(elementCount(list)); }
 

@@ -1,5 +1,6 @@
 #include "compiler/kernel/emitter.h"
 
+#include "compiler/kernel/choices.h"
 #include "compiler/kernel/elem_tiny.h"
 #include "core/status.h"
 
@@ -201,8 +202,29 @@ Elem Emitter::compute(ir::Value v, const Indices& indices) {
   return elementwise(*op, indices);
 }
 
+// By one condition for all lanes. Nothing where both sides may as well be evaluated.
+std::optional<Elem> Emitter::chosenByBranch(const ir::Op& select, const Indices& indices) {
+  if (!cluster || lanes_ == 1 || !anyVaries(indices)) return {};
+  auto of = [&](ir::Value v) { return at(v, m_.shape(v).rank() == 0 ? Indices{} : indices); };
+  const V condition = of(select.operand(0)).re;
+  if (b_.type(condition).isVector()) return {};
+  for (size_t side : {1, 2}) {
+    if (isBound(select.operand(side)) || !m_.def(select.operand(side))) continue;
+    const std::optional<ir::Values> beside = neededBeside(m_, *cluster, select, side);
+    if (!beside) continue;
+    const Dims& dims = m_.shape(select.result()).dims;
+    for (ir::Value v : *beside)
+      if (m_.shape(v).dims == dims) at(v, indices);
+    return branch(condition, [&] { return of(select.operand(1)); },
+                  [&] { return of(select.operand(2)); }, true);
+  }
+  return {};
+}
+
 Elem Emitter::elementwise(const ir::Op& op, const Indices& indices) {
   const Shape& out = m_.shape(op.result());
+  if (op.kind == OpKind::select_)
+    if (const std::optional<Elem> chosen = chosenByBranch(op, indices)) return *chosen;
   if (op.kind == OpKind::bitcast_convert_ &&
       byteSize(m_.shape(op.operand(0)).dtype) != byteSize(out.dtype))
     return bitcastAt(op, indices);

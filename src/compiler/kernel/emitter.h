@@ -129,6 +129,7 @@ class Emitter {
 
   bool streaming = false;  // whole aligned vectors go around the caches
   bool in_doubles = false;  // f32 is multiplied in f64, which makes the same products
+  const struct Cluster* cluster = nullptr;  // where what only one choice needs may be left out
   bool keeps_bits = false;  // numbers are what bitsOf says, which are moved and chosen
   std::vector<Access>* record = nullptr;  // where set, accesses are listed here
   std::vector<Bound>* bounds = nullptr;   // and what inBounds() asked here
@@ -163,12 +164,13 @@ class Emitter {
   Elem choose(const Guard& where, bool vector, const std::function<Elem()>& then,
               const std::function<Elem()>& otherwise);
   Elem branch(V condition, const std::function<Elem()>& then,
-              const std::function<Elem()>& otherwise);
+              const std::function<Elem()>& otherwise, bool keeps = false);
   DType heldIn(DType dtype) const;
   DType movedAs(DType dtype) const { return keeps_bits ? bitsOf(dtype) : dtype; }
   Scope& scopeOf(const Elem& elem, const Indices& indices);
   Elem compute(ir::Value v, const Indices& indices);
   Elem elementwise(const ir::Op& op, const Indices& indices);
+  std::optional<Elem> chosenByBranch(const ir::Op& select, const Indices& indices);
   bool multipliesFloats(const ir::Op& op) const;
   bool isExponential(ir::Value v) const;
   bool scalesExponential(const ir::Op& op, std::span<Elem> args) const;

@@ -57,11 +57,12 @@ Index Emitter::undilate(Index x, int64_t extent, int64_t gap, Guard& inside) {
 }
 
 Elem Emitter::branch(V condition, const std::function<Elem()>& then,
-                     const std::function<Elem()>& otherwise) {
+                     const std::function<Elem()>& otherwise, bool keeps) {
   auto parts = [&](const std::function<Elem()>& side) {
     return flatten(std::array{scope([&] { return elemWiden(b_, side(), lanes_); })});
   };
-  auto values = b_.ifElse(condition, [&] { return parts(then); }, [&] { return parts(otherwise); });
+  auto values = b_.ifElse(condition, [&] { return parts(then); },
+                          [&] { return parts(otherwise); }, keeps);
   return {values[0], values.size() > 1 ? values[1] : V{}};
 }
 

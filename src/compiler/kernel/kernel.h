@@ -91,6 +91,7 @@ struct Block {
   BlockId parent = 0;  // block that holds the instruction that holds this block
   uint32_t depth = 0;
   bool guarded = false;  // may not run (if, while, for of unknown trips): loads stay in it
+  bool keeps = false;    // so does what else the block around it could hold
   SmallVector<V, 2> args;
   std::vector<InstId> insts;
   SmallVector<V, 2> yields;

@@ -143,6 +143,7 @@ Scalar KernelLowering::inMemory(ir::Value v) const {
 
 void KernelLowering::bindInputs(Emitter& emitter) const {
   emitter.keeps_bits = keeps_bits_;
+  emitter.cluster = &cluster;
   for (size_t i = 0; i < cluster.inputs.size(); ++i)
     emitter.bindMemory(cluster.inputs[i], input_buffers[i]);
   for (size_t i = 0; i < slices_.size(); ++i) bindSlice(emitter, cluster.slices[i], slices_[i]);

@@ -63,6 +63,7 @@ class InnerLowering : public Lowering {
   }
 
   void bindInputs(Emitter& e) const override {
+    e.cluster = &cluster;
     for (Value v : cluster.inputs) {
       if (auto elem = places_.elems.find(v.index); elem != places_.elems.end())
         e.bindElem(v, elem->second);
