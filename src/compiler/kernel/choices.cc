@@ -18,15 +18,18 @@ std::optional<ir::Values> neededBeside(const ir::Module& m, const Cluster& clust
     auto [at, added] = is_alone.emplace(v.index, alone);
     at->second = at->second && alone;
   };
+  auto isMadeFor = [&](const ir::Op& op) {
+    return !op.results.empty() && std::ranges::all_of(op.results, [&](ir::Value v) {
+      auto at = is_alone.find(v.index);
+      return at != is_alone.end() && at->second;
+    });
+  };
   for (ir::Value v : cluster.outputs) read(v, false);
   ir::Values operands;
   double cost = 0;
   for (ir::OpId id : cluster.ops | std::views::reverse) {
     const ir::Op& op = m.op(id);
-    const bool alone = &op != &select && std::ranges::all_of(op.results, [&](ir::Value v) {
-      auto at = is_alone.find(v.index);
-      return at != is_alone.end() && at->second;
-    });
+    const bool alone = &op != &select && isMadeFor(op);
     if (alone && !ir::isElementwise(op.kind) && elementCost(m, op) > 0) return {};
     cost += alone ? elementCost(m, op) : 0;
     for (size_t i = 0; i < op.operands.size(); ++i)

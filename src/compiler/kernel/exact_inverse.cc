@@ -26,12 +26,13 @@ bool isExact(Wide c, T high, T low) {
   int twos = 0;
   while ((c >> twos) % 2 == 0) ++twos;
   const Wide inverse = inverseOfOdd(c >> twos), one = 1;
+  const int64_t even = int64_t{1} << twos;
   // X / C = (M + apart / C) / 2^k, where M / 2^k is in the middle of two numbers: it is odd.
   for (int k : {bits, bits + 1})
-    for (int apart = -kMostApart; apart <= kMostApart; ++apart) {
-      if (apart == 0 || apart % (1 << twos) != 0) continue;
+    for (int64_t apart = -kMostApart; apart <= kMostApart; ++apart) {
+      if (apart == 0 || apart % even != 0) continue;
       const Wide period = one << (k - twos);
-      Wide middle = static_cast<Wide>(-(apart / (1 << twos))) * inverse % period;
+      Wide middle = static_cast<Wide>(-(apart / even)) * inverse % period;
       for (; middle < one << (bits + 1); middle += period) {
         if (middle < one << bits || middle % 2 == 0) continue;
         const auto x = static_cast<T>((middle * c + static_cast<Wide>(apart)) >> k);
