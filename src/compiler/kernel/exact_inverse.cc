@@ -18,8 +18,8 @@ Wide inverseOfOdd(Wide odd) {
   return x;
 }
 
-// Of a divisor C, an integer of `bits` bits: whether fma(X, high, X * low) is X / C, rounded, for each
-// integer X of as many bits.
+// Of a divisor C, an integer of `bits` bits: whether fma(X, high, X * low) is X / C, rounded, for
+// each integer X of as many bits.
 template <typename T>
 bool isExact(Wide c, T high, T low) {
   constexpr int bits = std::numeric_limits<T>::digits;

@@ -11,8 +11,8 @@ struct ExactInverse {
   T high, low, least;
 };
 
-// For float and double; none where the two products are not right for each x, or the divisor is not
-// of moderate size. After N. Brisebarre, J.-M. Muller, S. K. Raina: Accelerating correctly rounded
+// For float and double; none where the two products are not right for each x, or the divisor is
+// not of moderate size. After N. Brisebarre, J.-M. Muller, S. K. Raina: Accelerating correctly rounded
 // floating-point division when the divisor is known in advance, IEEE Transactions on Computers 53(8),
 // 2004: what may be rounded otherwise is so near to the middle of two numbers that all of it can be
 // listed and looked at.
