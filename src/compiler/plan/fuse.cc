@@ -170,7 +170,7 @@ class Fusion {
            (o.kind == OpKind::dot_general_ && productsOf(m_, o) > kManyProducts);
   }
 
-  // Short loops of ops that wait for each other overlap from element to element, a long one does not.
+  // Short loops of ops that wait for each other overlap from element to element, a long one not.
   static bool isChain(const Group& group) {
     constexpr double kLittleBeside = 1.2;
     return staysNear(group.domain.extents) && group.weight < kLittleBeside * group.path;
@@ -323,9 +323,7 @@ class Fusion {
   // A slice of an array in memory, where only its first element is to be found out: not a column.
   bool isPlaced(uint32_t p, const UsesIn& in) const {
     const Op& o = op(p);
-    if (o.kind != OpKind::dynamic_slice_) return false;
-    const Dims &slice = m_.shape(o.result()).dims, &from = m_.shape(o.operand(0)).dims;
-    if (!slice.empty() && slice.back() == 1 && from.back() > 1) return false;
+    if (o.kind != OpKind::dynamic_slice_ || isColumn(m_, o)) return false;
     return std::ranges::all_of(in.users, [&](uint32_t u) {
       return op(u).kind == OpKind::dot_general_ || isFreeMovement(op(u).kind);
     });

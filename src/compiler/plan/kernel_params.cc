@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include "compiler/plan/captures.h"
+#include "compiler/plan/op_traits.h"
 
 namespace tercel::plan {
 namespace {
@@ -29,12 +30,10 @@ bool isArithmetic(OpKind kind) {
   }
 }
 
-// A column of a large matrix: of the vectors that hold it, others are picked too.
-bool isColumn(const ir::Module& m, const Op& slice) {
+// Of the vectors that hold a column of a large matrix, others are picked too.
+bool isLargeColumn(const ir::Module& m, const Op& slice) {
   constexpr int64_t kMany = 4096;
-  const Shape& column = m.shape(slice.result());
-  return column.elements() >= kMany && column.dims.back() == 1 &&
-         m.shape(slice.operand(0)).dims.back() > 1;
+  return m.shape(slice.result()).elements() >= kMany && isColumn(m, slice);
 }
 
 bool isPlainNumber(const Op& op) {
@@ -76,7 +75,9 @@ std::vector<Value> slicesOf(const ir::Module& m, const kernel::Cluster& cluster)
   };
   for (ir::OpId id : cluster.ops) {
     const Op& op = m.op(id);
-    if (op.kind != OpKind::slice_ || m.shape(op.result()).elements() == 0 || isColumn(m, op)) continue;
+    if (op.kind != OpKind::slice_ || m.shape(op.result()).elements() == 0 ||
+        isLargeColumn(m, op))
+      continue;
     auto input = std::find(cluster.inputs.begin(), cluster.inputs.end(), op.operand(0));
     if (input == cluster.inputs.end()) continue;
     if (!isShared(static_cast<size_t>(input - cluster.inputs.begin())))

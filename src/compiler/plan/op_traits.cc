@@ -139,6 +139,11 @@ bool isMuchSmaller(const ir::Module& m, ir::Value v, int64_t elements) {
                    m.shape(from->operand(0)).elements() * kTimes <= elements));
 }
 
+bool isColumn(const ir::Module& m, const Op& slice) {
+  const Dims &dims = m.shape(slice.result()).dims, &from = m.shape(slice.operand(0)).dims;
+  return !dims.empty() && dims.back() == 1 && from.back() > 1;
+}
+
 bool isCheapOnMany(const ir::Module& m, const Op& op) {
   constexpr int64_t kMany = 4096;
   return ir::isElementwise(op.kind) && op.kind != OpKind::map_ && opWeight(m, op) <= 1 &&

@@ -14,6 +14,8 @@ bool isDuplicable(const ir::Module& module, const ir::Op& op);
 bool isSpreadOut(const ir::Module& module, const ir::Op& op);
 // Constants, and what is broadcast to at least eight times as many elements.
 bool isMuchSmaller(const ir::Module& module, ir::Value v, int64_t elements);
+// A slice, at a known or unknown place, whose elements lie apart in what it is taken from.
+bool isColumn(const ir::Module& module, const ir::Op& slice);
 // One vector instruction for each of thousands of elements.
 bool isCheapOnMany(const ir::Module& module, const ir::Op& op);
 // A constant that lives in the constant pool.
