@@ -30,6 +30,21 @@ TEST(Subnormals, QuotientsAreLookedAt) {
   expectNative(kQuotient);
 }
 
+std::string decay(int64_t elements) {
+  const std::string shape = "f32[" + std::to_string(elements) + "]";
+  return "func @main(%x: " + shape + ", %y: " + shape + ") -> (" + shape + ") {\n" +
+         "  %c = constant() {value = " + shape + " splat (0.9)} : " + shape + "\n" +
+         "  %p = multiply(%x, %c) : " + shape + "\n  %r = add(%p, %y) : " + shape +
+         "\n  return %r\n}\n";
+}
+
+TEST(Subnormals, LargeDecaysAreLookedAt) {
+  EXPECT_GT(countInKernel(moduleOf(decay(1 << 17)), "rarely", kSlow), 0);
+  EXPECT_EQ(countInKernel(moduleOf(decay(1 << 17)), "rarely", kFast), 0);
+  EXPECT_EQ(countInKernel(moduleOf(decay(1 << 12)), "rarely", kSlow), 0);
+  expectNative(decay(1 << 17));
+}
+
 TEST(Subnormals, SumsAskTheFlags) {
   for (std::string_view text : {kSumOfProducts, kVectorProduct}) {
     EXPECT_GT(countInKernel(moduleOf(text), "subnormals_met", kSlow), 0) << text;

@@ -73,7 +73,8 @@ TEST(Rescale, BothWhereSumsAllowIt) {
   };
   EXPECT_TRUE(canBoth({kTiny, 1}, {1, kTiny}));
   EXPECT_TRUE(canBoth({1e-20f, -3e-20f}, {1e-20f, 2e-20f}));
-  EXPECT_FALSE(canBoth({kTiny, 1}, {1, 2}));  // one is enough
+  EXPECT_TRUE(canBoth({kTiny, 1}, {1, 2}));
+  EXPECT_TRUE(canBoth({kTiny, 1e-45f}, {1e-45f, 1e-3f}));
   EXPECT_FALSE(canBoth({1e-3f, 1}, {1, 2}));
   EXPECT_FALSE(canBoth({kTiny, 0x1p40f}, {0x1p40f, kTiny}));
   EXPECT_FALSE(canBoth({kTiny, kInf}, {1, kTiny}));

@@ -145,6 +145,20 @@ def test_subnormals_are_kept(tercel):
         np.testing.assert_array_equal(np.asarray(left), right)
 
 
+def test_decays_keep_subnormals(tercel, rng):
+    n = 1 << 17
+    x = np.exp(rng.uniform(-103, 0, n)).astype(np.float32)
+    p = np.where(rng.random(n) < 0.5, x[::-1], 0)
+    with jax.default_device(tercel):
+        decayed, trace, step = jax.jit(lambda x, p: (
+            0.9 * x, 0.9 * x + p, p + (0.9 * x + p) / 0.3 * 1e-3))(x, p)
+    np.testing.assert_array_equal(decayed, np.float32(0.9) * x)
+    wide, other = x.astype(np.float64), p.astype(np.float64)
+    sums = np.float64(np.float32(0.9)) * wide + other
+    np.testing.assert_allclose(trace, sums, rtol=2e-7, atol=3e-45)
+    np.testing.assert_allclose(step, other + sums / 0.3 * 1e-3, rtol=1e-6, atol=3e-45)
+
+
 def test_broadcasts_and_movement(agree, rng):
     x = values(rng, "float32", (4, 6, 5))
     agree(lambda a: (a.T, a.reshape(24, 5), a[1:, ::2, 3], jnp.flip(a, 1), a[None] + a[:, :1],

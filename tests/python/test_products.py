@@ -247,6 +247,21 @@ def test_products_that_are_subnormal(tercel, rng, exponent):
         np.testing.assert_array_equal(later, calls[0])
 
 
+@pytest.mark.parametrize("side", [0, 1])
+def test_convolutions_that_are_subnormal(tercel, rng, side):
+    x = [rng.uniform(0.5, 2, s).astype(np.float32) for s in ((2, 12, 11, 16), (3, 3, 16, 24))]
+    x[side] *= np.float32(1e-40)
+    f = jax.jit(lambda x, w: jax.lax.conv_general_dilated(
+        x, w, (1, 1), "SAME", dimension_numbers=("NHWC", "HWIO", "NHWC")))
+    calls = [np.asarray(f(*jax.device_put(x, tercel))) for _ in range(4)]
+    padded = np.pad(x[0].astype(np.float64), [(0, 0), (1, 1), (1, 1), (0, 0)])
+    windows = np.lib.stride_tricks.sliding_window_view(padded, (3, 3), (1, 2))
+    wanted = np.einsum("nhwcij,ijco->nhwo", windows, x[1].astype(np.float64))
+    np.testing.assert_allclose(calls[0], wanted, rtol=1e-4, atol=90e-45)
+    for later in calls[1:]:
+        np.testing.assert_array_equal(later, calls[0])
+
+
 @pytest.mark.parametrize("tiny", [False, True])
 @pytest.mark.parametrize("form", ["ij,j->i", "ij,i->j", "bij,bj->bi", "i,i->"])
 def test_subnormal_operands_of_sums(tercel, rng, form, tiny):

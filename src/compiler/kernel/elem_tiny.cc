@@ -23,8 +23,13 @@ V halfOf(Builder& b, V x, bool second) {
   return b.shuffle(x, x, halves(lanes, lanes, second, false));
 }
 
-// Lanes whose magnitude is less than `least`, but not 0.
+V exponent(Builder& b, V like, int e) {
+  return b.integer(b.type(like), int64_t{e} << kMantissa);
+}
+
+// Lanes whose magnitude is less than `least` or subnormal, but not 0.
 V isTiny(Builder& b, V size, V least) {
+  least = b.binary(Opcode::smax, least, exponent(b, least, 1));
   V some = b.compare(Opcode::icmp, Predicate::ne, size, b.integer(b.type(size), 0));
   return b.binary(Opcode::and_, b.compare(Opcode::icmp, Predicate::slt, size, least), some);
 }
@@ -40,10 +45,6 @@ V lookAt(Builder& b, const char* name, V tiny, V x, std::span<const V> rest, con
       b.function(cat(name, '.', toString(type)), types,
                  [&](std::span<const V> v) { return op(v[1], v.subspan(2), true); });
   return b.rarely(b.any(tiny), function, args);
-}
-
-V exponent(Builder& b, V like, int e) {
-  return b.integer(b.type(like), int64_t{e} << kMantissa);
 }
 
 }  // namespace

@@ -2,6 +2,7 @@
 
 #include "compiler/kernel/choices.h"
 #include "compiler/kernel/elem_tiny.h"
+#include "compiler/kernel/tiny_values.h"
 #include "core/status.h"
 
 namespace tercel::kernel {
@@ -238,7 +239,7 @@ Elem Emitter::elementwise(const ir::Op& op, const Indices& indices) {
       V product = multiplyInDoubles(b_, args[0].re, args[1].re);
       return Elem{sum.valid() ? b_.fadd(product, sum) : product, {}};
     }
-    if (scalesExponential(op, args))
+    if (mayMakeTiny(op, args))
       return Elem{multiplyLooking(b_, args[0].re, args[1].re, sum), {}};
     if (op.kind == OpKind::select_)
       return emitElementwise(b_, op, movedAs(heldIn(in)), movedAs(heldIn(out.dtype)), args);
@@ -247,24 +248,18 @@ Elem Emitter::elementwise(const ir::Op& op, const Indices& indices) {
   });
 }
 
-// Exponentials of numbers that lie wide apart are often tiny.
-bool Emitter::isExponential(ir::Value v) const {
-  const ir::Op* def = m_.def(v);
-  if (!def) return false;
-  return def->kind == OpKind::exponential_ ||
-         (def->kind == OpKind::divide_ && isExponential(def->operand(0)));
-}
-
 bool Emitter::multipliesFloats(const ir::Op& op) const {
   const bool multiplies = op.kind == OpKind::multiply_ || op.kind == OpKind::multiply_add_;
   return multiplies && m_.shape(op.result()).dtype == DType::f32;
 }
 
-// Such a factor becomes the first argument.
-bool Emitter::scalesExponential(const ir::Op& op, std::span<Elem> args) const {
+// Where products are worth a look for tiny ones; the factor that may be tiny becomes the first.
+bool Emitter::mayMakeTiny(const ir::Op& op, std::span<Elem> args) const {
   if (!multipliesFloats(op)) return false;
+  const bool is_decay = cluster && isDecay(m_, *cluster, op);
   for (size_t side = 0; side < 2; ++side) {
-    if (!isExponential(op.operand(side)) || !looksForTiny(b_, args[side].re)) continue;
+    if (!looksForTiny(b_, args[side].re)) continue;
+    if (!is_decay && !mayBeTiny(m_, cluster, op.operand(side))) continue;
     std::swap(args[0], args[side]);
     return true;
   }

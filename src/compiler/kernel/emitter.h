@@ -172,8 +172,7 @@ class Emitter {
   Elem elementwise(const ir::Op& op, const Indices& indices);
   std::optional<Elem> chosenByBranch(const ir::Op& select, const Indices& indices);
   bool multipliesFloats(const ir::Op& op) const;
-  bool isExponential(ir::Value v) const;
-  bool scalesExponential(const ir::Op& op, std::span<Elem> args) const;
+  bool mayMakeTiny(const ir::Op& op, std::span<Elem> args) const;
   Elem constantAt(const ir::Op& op, const Indices& indices);
   Elem bitcastAt(const ir::Op& op, const Indices& indices);
   Elem padAt(const ir::Op& op, const Indices& indices);

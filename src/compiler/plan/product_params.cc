@@ -17,6 +17,11 @@ bool movesElements(const Op& op) {
   return isFreeMovement(op.kind) && !op.operands.empty();
 }
 
+bool multipliesMatrices(const ir::Module& m, const Op& op) {
+  return op.kind == OpKind::convolution_ ||
+         (op.kind == OpKind::dot_general_ && !kernel::isVectorProduct(m, op));
+}
+
 // Whether the one output is the product's, in new memory, by whatever dimensions.
 bool givesSums(const ir::Module& m, const kernel::Cluster& cluster, const Op& product) {
   if (cluster.outputs.size() != 1 || cluster.alias[0] >= 0) return false;
@@ -85,7 +90,7 @@ std::optional<program::ProductSlots> productParams(const ir::Module& module,
   if (cluster.nest != kernel::Nest::contract) return {};
   for (ir::OpId id : cluster.ops) {
     const Op& op = module.op(id);
-    if (op.kind != OpKind::dot_general_ || kernel::isVectorProduct(module, op)) continue;
+    if (!multipliesMatrices(module, op)) continue;
     auto found = Finder(module, cluster, first_slice).paramsOf(op);
     if (!found) continue;
     if (givesSums(module, cluster, op))

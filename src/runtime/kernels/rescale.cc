@@ -3,16 +3,17 @@
 #include <algorithm>
 #include <array>
 #include <bit>
+#include <cmath>
 
 #include "runtime/kernels/isa.h"
 
 namespace tercel::kernels {
 namespace {
 
-constexpr uint32_t kNormal = 0x00800000;  // the bits of the smallest normal number
-constexpr float kPower = 0x1p24f;         // makes every subnormal number normal
-constexpr double kUp = kPower;
-constexpr int64_t kGrain = 1 << 15;       // elements, some microseconds
+constexpr int kMantissa = 23, kBias = 127;
+constexpr uint32_t kNormal = 1u << kMantissa;  // the bits of the smallest normal number
+constexpr int kUp = 24;  // a power of two that makes every subnormal number normal
+constexpr int64_t kGrain = 1 << 15;  // elements, some microseconds
 
 // Of the bits of the absolute values.
 struct Magnitudes {
@@ -25,8 +26,14 @@ struct Magnitudes {
     least = std::min(least, other.least);
     subnormal += other.subnormal;
   }
-  bool canGrow() const { return most < std::bit_cast<uint32_t>(0x1p127f / kPower); }
-  bool canShrink() const { return least + 1 >= std::bit_cast<uint32_t>(0x1p-126f * kPower); }
+  bool canGrow() const { return most < std::bit_cast<uint32_t>(0x1p103f); }
+  bool canShrink() const { return least + 1 >= std::bit_cast<uint32_t>(0x1p-102f); }
+  double largest() const { return std::bit_cast<float>(most); }
+  // The power of two by which the largest becomes one that products of two and their sums allow.
+  int growth() const {
+    constexpr int kLargest = 50, kMost = 100;
+    return std::clamp(kLargest + kBias - static_cast<int>(most >> kMantissa), kUp, kMost);
+  }
 };
 
 inline Magnitudes magnitudesIn(const float* x, int64_t count) {
@@ -98,14 +105,10 @@ void scale(const float* from, float* to, int64_t count, double factor, const Par
   });
 }
 
-double productOf(const Magnitudes& a, const Magnitudes& b) {
-  return static_cast<double>(std::bit_cast<float>(a.most)) *
-         static_cast<double>(std::bit_cast<float>(b.most));
-}
-
 // Whether sums of products stay in range where both factors are multiplied. NaN compares so, too.
 bool canBothGrow(const Magnitudes& a, const Magnitudes& b, int64_t terms) {
-  return productOf(a, b) * static_cast<double>(terms) < 0x1p126 / (kUp * kUp);
+  const double most = a.largest() * b.largest() * static_cast<double>(terms);
+  return std::ldexp(most, a.growth() + b.growth()) < 0x1p126;
 }
 
 }  // namespace
@@ -116,16 +119,17 @@ bool rescale(const float* a, int64_t a_count, const float* b, int64_t b_count, b
   const Magnitudes in_a = magnitudesOf(a, a_count, parallel);
   const Magnitudes in_b = magnitudesOf(b, b_count, parallel);
   const bool a_has = in_a.subnormal * kFew >= a_count, b_has = in_b.subnormal * kFew >= b_count;
-  const bool a_grows = a_has && in_a.canGrow() && in_b.canShrink();
-  const bool b_grows = b_has && in_b.canGrow() && in_a.canShrink();
-  const bool any = a_has || b_has || productOf(in_a, in_b) < 0x1p-100;
-  const bool both = sums && !a_grows && !b_grows && any &&
-                    canBothGrow(in_a, in_b, std::min(a_count, b_count));
+  const bool any = a_has || b_has || in_a.largest() * in_b.largest() < 0x1p-100;
+  const bool both = sums && any && canBothGrow(in_a, in_b, std::min(a_count, b_count));
+  const bool a_grows = !both && a_has && in_a.canGrow() && in_b.canShrink();
+  const bool b_grows = !both && b_has && in_b.canGrow() && in_a.canShrink();
   if (!a_grows && !b_grows && !both) return false;
   if (!copies.a.tryTake(a_count) || !copies.b.tryTake(b_count)) return false;
-  scale(a, copies.a.get(), a_count, a_grows || both ? kUp : 1 / kUp, parallel);
-  scale(b, copies.b.get(), b_count, a_grows ? 1 / kUp : kUp, parallel);
-  if (both) copies.sums = 1 / (kUp * kUp);
+  const int power_of_a = both ? in_a.growth() : a_grows ? kUp : -kUp;
+  const int power_of_b = both ? in_b.growth() : -power_of_a;
+  scale(a, copies.a.get(), a_count, std::ldexp(1, power_of_a), parallel);
+  scale(b, copies.b.get(), b_count, std::ldexp(1, power_of_b), parallel);
+  if (both) copies.sums = std::ldexp(1, -power_of_a - power_of_b);
   return true;
 }
 
