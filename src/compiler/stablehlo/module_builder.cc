@@ -86,7 +86,11 @@ Status ModuleBuilder::buildPlain(const WireOp& op, const OpRow& row, const OpAtt
   TERCEL_TRY(finishAttrs(id));
   if (row.kind == ir::OpKind::dot_general_ || row.kind == ir::OpKind::convolution_)
     convertProduct(id, block);
-  return buildRegions(op, id);
+  const auto before = promoteScattered(id, block);
+  TERCEL_TRY(buildRegions(op, id));
+  if (before)
+    widenArgs(module_.op(id).regions[0], *before, module_.shape(module_.op(id).operand(0)).dtype);
+  return {};
 }
 
 Status ModuleBuilder::buildRegions(const WireOp& op, ir::OpId id) {
@@ -146,49 +150,6 @@ Status ModuleBuilder::append(const WireOp& op, ir::OpKind kind, ir::Values opera
   module_.region(block.region).ops.push_back(*id);
   values_.insert(values_.end(), built.results.begin(), built.results.end());
   return {};
-}
-
-ir::Value ModuleBuilder::converted(ir::Value v, DType to, Block& block, ir::LocId loc) {
-  const ir::Type type{Shape{to, module_.shape(v).dims}, false};
-  const ir::OpId id = module_.addOp(ir::OpKind::convert_, {v}, {&type, 1});
-  module_.op(id).loc = loc;
-  module_.region(block.region).ops.push_back(id);
-  return module_.op(id).result();
-}
-
-// A product may mix float types; ours has one, which holds the numbers of both: the wider, or f32
-// where both are small.
-void ModuleBuilder::widenNarrower(ir::Values& operands, Block& block) {
-  DType lhs = module_.shape(operands[0]).dtype, rhs = module_.shape(operands[1]).dtype;
-  if (!isFloat(lhs) || !isFloat(rhs) || lhs == rhs) return;
-  const bool both_small = isSmall(lhs) && isSmall(rhs);
-  if (!both_small && byteSize(lhs) == byteSize(rhs)) return;
-  const DType common = both_small ? DType::f32 : byteSize(lhs) > byteSize(rhs) ? lhs : rhs;
-  for (ir::Value& operand : operands) {
-    if (module_.shape(operand).dtype != common) operand = converted(operand, common, block);
-  }
-}
-
-// The type that a product's terms are added up in where its result's has not all of their digits, or
-// is complex and they are not. Its result is converted then.
-std::optional<DType> ModuleBuilder::otherSumType(DType operand, DType result) {
-  if (isComplex(operand) != isComplex(result))
-    return isComplex(operand) || (isFloat(operand) && !isSmall(operand)) ? operand
-                                                                          : realPart(result);
-  if (!isFloat(operand) || isSmall(operand) || operand == result) return {};
-  const bool is_narrower = isFloat(result) && byteSize(result) <= byteSize(operand);
-  return isInteger(result) || isPred(result) || is_narrower ? std::optional(operand) : std::nullopt;
-}
-
-void ModuleBuilder::convertProduct(ir::OpId id, Block& block) {
-  if (module_.op(id).results.size() != 1) return;  // the verifier's to refuse
-  const ir::Value sums = module_.op(id).result();
-  const ir::Type type = module_.type(sums), operand = module_.type(module_.op(id).operand(0));
-  if (type.is_token || operand.is_token) return;
-  const auto other = otherSumType(operand.shape.dtype, type.shape.dtype);
-  if (!other) return;
-  module_.setType(sums, {Shape{*other, type.shape.dims}, false});
-  values_.back() = converted(sums, type.shape.dtype, block, module_.op(id).loc);
 }
 
 ir::Values ModuleBuilder::operandsOf(const WireOp& op) const {

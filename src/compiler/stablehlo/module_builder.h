@@ -144,8 +144,10 @@ class ModuleBuilder {
   Status located(const WireOp& op, Status error);
   ir::Value converted(ir::Value v, DType to, Block& block, ir::LocId loc = {});
   void widenNarrower(ir::Values& operands, Block& block);
-  static std::optional<DType> otherSumType(DType operand, DType result);
   void convertProduct(ir::OpId id, Block& block);
+  // Gives the type of a select_and_scatter's operand where that was promoted.
+  std::optional<DType> promoteScattered(ir::OpId id, Block& block);
+  void widenArgs(ir::RegionId region, DType from, DType to);
   Status refuse(const WireOp& op) const;
   std::string spelling(const WireOp& op) const;
 
