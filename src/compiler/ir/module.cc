@@ -48,6 +48,20 @@ bool fromName(const Rows& rows, std::string_view name, Enum* out) {
 
 std::string_view opName(OpKind kind) { return row(kind).name; }
 OpClass opClass(OpKind kind) { return row(kind).cls; }
+
+bool isCostly(OpKind kind) {
+  switch (kind) {
+    case OpKind::acos_: case OpKind::acosh_: case OpKind::asin_: case OpKind::asinh_:
+    case OpKind::atan_: case OpKind::atan2_: case OpKind::atanh_: case OpKind::cbrt_:
+    case OpKind::cosh_: case OpKind::cosine_: case OpKind::divide_: case OpKind::erf_:
+    case OpKind::exponential_: case OpKind::exponential_minus_one_: case OpKind::log_:
+    case OpKind::log_plus_one_: case OpKind::logistic_: case OpKind::power_:
+    case OpKind::remainder_: case OpKind::rsqrt_: case OpKind::sine_: case OpKind::sinh_:
+    case OpKind::sqrt_: case OpKind::tan_: case OpKind::tanh_:
+      return true;
+    default: return false;
+  }
+}
 int opOperandCount(OpKind kind) { return row(kind).operands; }
 int opRegionCount(OpKind kind) { return row(kind).regions; }
 std::string_view attrName(AttrKey key) { return row(key).name; }

@@ -6,20 +6,10 @@ namespace tercel::kernel {
 namespace {
 
 using ir::AttrKey;
+using ir::isCostly;
 using ir::Op;
 using ir::OpKind;
 using ir::Value;
-
-bool isCostly(OpKind kind) {
-  switch (kind) {
-    case OpKind::exponential_: case OpKind::log_: case OpKind::tanh_: case OpKind::logistic_:
-    case OpKind::erf_: case OpKind::power_: case OpKind::sine_: case OpKind::cosine_:
-    case OpKind::exponential_minus_one_: case OpKind::log_plus_one_: case OpKind::divide_:
-    case OpKind::sqrt_: case OpKind::rsqrt_: case OpKind::tan_: case OpKind::atan2_:
-      return true;
-    default: return false;
-  }
-}
 
 }  // namespace
 

@@ -1,6 +1,7 @@
 // compare, select, clamp and the conversions.
 #include "compiler/passes/constants.h"
 #include "compiler/passes/rules.h"
+#include "compiler/passes/structure.h"
 
 namespace tercel::passes {
 using namespace ir;
@@ -62,6 +63,21 @@ Value selectPredicate(Rewriter& rw, Value p, Value a, Value b) {
   return {};
 }
 
+// What both branches compute, and nobody else reads, is computed once, of what is selected.
+Value selectOperands(Rewriter& rw, Value p, Value a, Value b) {
+  const Op *on_true = rw.def(a), *on_false = rw.def(b);
+  if (!on_true || !on_false || !isCostly(on_true->kind) || rw.otherUses(a) + rw.otherUses(b) > 0 ||
+      !StructuralEquality(rw.module()).sameExceptOperands(*on_true, *on_false))
+    return {};
+  const OpKind kind = on_true->kind;
+  const Attrs attrs = on_true->attrs;
+  Values operands = on_true->operands;
+  const Values others = on_false->operands;
+  for (size_t i = 0; i < operands.size(); ++i)
+    if (operands[i] != others[i]) operands[i] = rw.select(p, operands[i], others[i]);
+  return rw.emit(kind, std::move(operands), rw.shape(a), attrs);
+}
+
 Value selectRule(Rewriter& rw, const Op& op) {
   Value p = op.operand(0), a = op.operand(1), b = op.operand(2);
   if (a == b) return a;
@@ -76,7 +92,8 @@ Value selectRule(Rewriter& rw, const Op& op) {
   if (in_true && in_true->operand(0) == p) return rw.select(p, in_true->operand(1), b);
   const Op* in_false = rw.def(b, OpKind::select_);
   if (in_false && in_false->operand(0) == p) return rw.select(p, a, in_false->operand(2));
-  return isPred(rw.shape(a).dtype) ? selectPredicate(rw, p, a, b) : Value{};
+  if (isPred(rw.shape(a).dtype)) return selectPredicate(rw, p, a, b);
+  return selectOperands(rw, p, a, b);
 }
 
 Value clampRule(Rewriter& rw, const Op& op) {
