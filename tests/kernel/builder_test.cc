@@ -33,6 +33,7 @@ using Share = Fixture;
 using Hoist = Fixture;
 using Fold = Fixture;
 using Loop = Fixture;
+using Slack = Fixture;
 
 TEST_F(Share, EqualInstructionsAreOne) {
   V sum = b.iadd(begin, end);
@@ -40,6 +41,23 @@ TEST_F(Share, EqualInstructionsAreOne) {
   EXPECT_NE(b.isub(end, begin), b.isub(begin, end));
   EXPECT_NE(b.compare(Opcode::icmp, Predicate::slt, begin, end),
             b.compare(Opcode::icmp, Predicate::sle, begin, end));
+}
+
+// Ahead of the loop in which the scratch memory is asked for.
+TEST_F(Slack, IsClearedAtFirst) {
+  b.forLoop(begin, end, 1, [&](V) {
+    b.clearSlack(b.addScratch(Scalar::f32, 30));
+    for (Scalar whole : {Scalar::f32, Scalar::f64}) b.clearSlack(b.addScratch(whole, 32));
+    b.clearSlack(b.addScratch(Scalar::i32, 30));
+  });
+  EXPECT_EQ(bodyOf(kernel), "  %2 = constant 0 : f32x16\n  %3 = constant 16 : i64\n"
+                            "  store #0[%3], %2 : f32x16\n  for %4 = %0 to %1 step 1 {\n  }\n");
+}
+
+TEST_F(Slack, StaysWhereSubnormalsAreNotSlow) {
+  b.machine.slow_subnormals = false;
+  b.clearSlack(b.addScratch(Scalar::f32, 30));
+  EXPECT_EQ(bodyOf(kernel), "");
 }
 
 TEST_F(Share, InnerBlocksUseOuterValues) {

@@ -17,6 +17,16 @@ BufferId Builder::addScratch(Scalar element, int64_t elements) {
   return static_cast<BufferId>(kernel_.buffers.size() - 1);
 }
 
+void Builder::clearSlack(BufferId scratch) {
+  const Buffer& b = kernel_.buffers[scratch];
+  const int64_t lanes = machine.vector_bytes / byteSize(b.element), rest = b.elements % lanes;
+  if (!machine.slow_subnormals || !isFloat(b.element) || rest == 0) return;
+  const V zero = constant({b.element, static_cast<uint16_t>(lanes)}, 0);
+  emit({.op = Opcode::store, .type = type(zero), .operands = {index(b.elements - rest), zero},
+        .imm = scratch},
+       root_);
+}
+
 // Whether a vector at a place known now lies in a scratch buffer and its slack.
 bool Builder::staysInScratch(BufferId buffer, V index, int lanes, int64_t offset) const {
   const Buffer& b = kernel_.buffers[buffer];

@@ -370,8 +370,10 @@ class RegionNest {
 
   BufferId scratchFor(Value v) {
     const Shape& shape = m_.shape(v);
-    return b_.addScratch(storedScalar(shape.dtype),
-                         shape.elements() * (isComplex(shape.dtype) ? 2 : 1));
+    const BufferId scratch = b_.addScratch(
+        storedScalar(shape.dtype), shape.elements() * (isComplex(shape.dtype) ? 2 : 1));
+    b_.clearSlack(scratch);
+    return scratch;
   }
 
   Lowering& low_;

@@ -140,6 +140,12 @@ class Fusion {
     return true;
   }
 
+  // opWeight, but of time: quotients and roots are few instructions that take long.
+  double timeWeight(const Op& o) const {
+    constexpr double kQuotient = 12;
+    return std::max(opWeight(m_, o), ir::isCostly(o.kind) ? kQuotient : 0);
+  }
+
   // Needed at several places, as by a stencil, with more behind it than its own work: what would
   // come with it and be done again there too.
   bool bringsMuch(uint32_t p, const AccessMap& map) const {
@@ -149,7 +155,7 @@ class Fusion {
     std::unordered_set<uint32_t> seen = {p};
     double again = 0;
     for (size_t i = 0; i < behind.size() && again <= kMuch; ++i) {
-      again += (map.repeats - 1) * opWeight(m_, op(behind[i]));
+      again += (map.repeats - 1) * timeWeight(op(behind[i]));
       for (Value v : op(behind[i]).operands)
         if (auto made = uses_.positionOf(v); made && ir::isElementwise(op(*made).kind) &&
                                              !uses_.escapes(*made) && seen.insert(*made).second)
