@@ -34,6 +34,7 @@ using Hoist = Fixture;
 using Fold = Fixture;
 using Loop = Fixture;
 using Slack = Fixture;
+using Order = Fixture;
 
 TEST_F(Share, EqualInstructionsAreOne) {
   V sum = b.iadd(begin, end);
@@ -58,6 +59,15 @@ TEST_F(Slack, StaysWhereSubnormalsAreNotSlow) {
   b.machine.slow_subnormals = false;
   b.clearSlack(b.addScratch(Scalar::f32, 30));
   EXPECT_EQ(bodyOf(kernel), "");
+}
+
+TEST_F(Order, StoresAreTakenOutAndAppended) {
+  const BufferId x = b.addScratch(Scalar::f32, 32);
+  const auto stores = b.withoutStores([&] { b.store(x, begin, b.load(x, end, 4)); });
+  b.store(x, end, b.load(x, begin, 1));
+  b.append(stores);
+  EXPECT_EQ(bodyOf(kernel), "  %2 = load #0[%1] : f32x4\n  %3 = load #0[%0] : f32\n"
+                            "  store #0[%1], %3 : f32\n  store #0[%0], %2 : f32x4\n");
 }
 
 TEST_F(Share, InnerBlocksUseOuterValues) {
@@ -308,7 +318,6 @@ TEST_F(Loop, InlineTripsCarryValues) {
   b.setInlineTrips(1);
 }
 
-using Slack = Fixture;
 
 TEST_F(Slack, MasksAtTheEndOfScratchAreDropped) {
   auto seven = b.addScratch(Scalar::f32, 7), out = b.addParam(Scalar::f32, false);

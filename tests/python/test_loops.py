@@ -794,3 +794,27 @@ def test_what_turns_have_in_common(agree, rng, name):
     agree(lambda a, x: lax.map(lambda row: body(a, row, 1), jnp.stack([x, -x, x + 1])), a, x)
     agree(lambda a, x: lax.fori_loop(0, 3, lambda i, x: lax.fori_loop(
         0, 2, lambda j, x: body(a, x, j) * 0.5, x) + i, x), a, x)
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64", "bfloat16", "float16", "int32", "int8",
+                                   "complex64"])
+@pytest.mark.parametrize("rows, width", [(3, 9), (20, 10), (9, 15), (3, 20), (20, 33), (7, 63),
+                                         (30, 100)])
+def test_states_with_rows_of_any_width(agree, rng, x64, dtype, rows, width):
+    """Made in place, row by row: the last vector of a row lies over the one before."""
+    a = rng.integers(0, 2, (rows, width)).astype(dtype)
+    v = rng.integers(0, 2, width).astype(dtype)
+    is_integer = np.dtype(dtype).kind == "i"
+
+    def halved(x):
+        return x ^ (x > 0) if is_integer else x / 2
+
+    def f(a, v):
+        def turn(i, s):
+            a, b, c = s
+            a = halved(a) + v
+            b = b.at[:, 1:-1].add(v[1:-1] * a[:, 2:])
+            return a, b.at[1:, :-2].set(halved(b[:-1, 2:])), c.at[:, :-1].set(halved(c[:, 1:]) + v[1:])
+        return lax.fori_loop(0, 5, turn, (a, a, a))
+    agree(f, a, v)
+    agree(lambda a, v: halved(a) + v, a, v, donate_argnums=0)

@@ -104,6 +104,9 @@ class Builder {
   void storeMasked(BufferId buffer, V index, V value, V mask, int64_t offset = 0);
   void storeStreaming(BufferId buffer, V index, V value, int64_t offset = 0);
   void scatter(BufferId buffer, const Places& places, V value, V mask);
+  // What `emit` emits but for the stores among it, which are to be appended where they belong.
+  std::vector<InstId> withoutStores(const std::function<void()>& emit);
+  void append(std::span<const InstId> insts);
   void prefetch(BufferId buffer, V index, int64_t offset = 0);
 
   // Whether arithmetic met subnormal numbers, of which microcode makes more, since it forgot them.

@@ -1,5 +1,9 @@
 // The Builder's memory instructions.
 #include "compiler/kernel/builder.h"
+
+#include <algorithm>
+#include <functional>
+
 #include "core/status.h"
 
 namespace tercel::kernel {
@@ -102,6 +106,27 @@ void Builder::scatter(BufferId buffer, const Places& places, V value, V mask) {
         .operands = {places.first, places.lanes, value, mask}, .imm = buffer,
         .offset = places.offset},
        current_);
+}
+
+std::vector<InstId> Builder::withoutStores(const std::function<void()>& emit) {
+  const size_t before = kernel_.blocks[current_].insts.size();
+  const size_t blocks = kernel_.blocks.size();
+  emit();
+  auto stores = [&](InstId id) { return isStore(kernel_.insts[id].op); };
+  for (size_t inner = blocks; inner < kernel_.blocks.size(); ++inner)
+    TERCEL_CHECK(std::ranges::none_of(kernel_.blocks[inner].insts, stores),
+                 "a store in a block of its own");
+  std::vector<InstId>& all = kernel_.blocks[current_].insts;
+  const auto first = all.begin() + static_cast<int64_t>(before);
+  const auto left = std::stable_partition(first, all.end(), std::not_fn(stores));
+  std::vector<InstId> taken(left, all.end());
+  all.erase(left, all.end());
+  return taken;
+}
+
+void Builder::append(std::span<const InstId> insts) {
+  std::vector<InstId>& all = kernel_.blocks[current_].insts;
+  all.insert(all.end(), insts.begin(), insts.end());
 }
 
 void Builder::prefetch(BufferId buffer, V index, int64_t offset) {

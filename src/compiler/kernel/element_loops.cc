@@ -117,6 +117,18 @@ bool ElementLoops::overlapsLast() const {
   return goesOverRows() ? low_.mayStoreAgain() : storesOver(low_);
 }
 
+// Whether vectors of several rows may be made in the memory of an input.
+bool ElementLoops::writesWhatItReads() const {
+  const Cluster& c = low_.cluster;
+  const bool goes_on = c.nest == Nest::loop || c.nest == Nest::update;
+  if (!goes_on || goesOverRows() || loops_ < 2 || lanes_ == 1) return false;
+  auto isKnown = [&](ir::Value v) {
+    const DType dtype = low_.module.shape(v).dtype;
+    return !isComplex(dtype) && !isPred(dtype) && !isSmall(dtype);
+  };
+  return !low_.mayStoreAgain() && std::ranges::all_of(c.outputs, isKnown);
+}
+
 // One value for a task's index, so that what follows sees a plain variable.
 Index ElementLoops::asLoop(const Index& i, int64_t extent) {
   return i.isConstant() ? i : space_.loop(space_.emitScalar(i), extent);
@@ -138,7 +150,7 @@ void ElementLoops::emitInner(std::vector<Index> groups, const Index& block) {
 // The access of an update whose rows begin with less than a vector, so that the vectors after it are
 // stored within lines of the cache.
 std::optional<size_t> ElementLoops::storeToAlign() const {
-  constexpr int64_t kFewestVectors = 3;
+  constexpr int64_t kFewestVectors = 8;
   if (low_.cluster.nest != Nest::update || !low_.machine.hasMasks() || goesOverRows() ||
       tasks_.blocks > 1 || plan_.groupExtent(loops_ - 1) < kFewestVectors * step_)
     return {};
@@ -185,6 +197,8 @@ void ElementLoops::emitVectorLoop(const std::vector<Index>& groups, const Index&
     return emitFromTo(groups, emitHead(groups, extent, *store), b_.index(extent), extent);
   if (tasks_.blocks == 1) {
     int64_t whole = extent / step_ * step_;
+    if (0 < whole && whole < extent && writesWhatItReads())
+      return emitLastFirst(groups, whole, extent);
     emitVectors(groups, b_.index(0), b_.index(whole), extent);
     if (whole == extent) return;
     if (whole > 0 && overlapsLast())
@@ -195,6 +209,16 @@ void ElementLoops::emitVectorLoop(const std::vector<Index>& groups, const Index&
   V hi = b_.binary(Opcode::smin, b_.iadd(lo, b_.index(tasks_.block)), b_.index(extent));
   if (extent % step_ == 0) return emitVectors(groups, lo, hi, extent);
   emitFromTo(groups, lo, hi, extent);
+}
+
+// A store of part of a vector would hold up the loads of the next row: the last vector is a whole
+// one, made before the others, of what they have not changed yet, and stored after them.
+void ElementLoops::emitLastFirst(const std::vector<Index>& groups, int64_t whole, int64_t extent) {
+  const V last = b_.index(extent - step_);
+  const auto stores =
+      b_.withoutStores([&] { emitBody(vectorAt(groups, last, extent, true, 0), {}); });
+  emitVectors(groups, b_.index(0), b_.index(whole), extent);
+  b_.append(stores);
 }
 
 void ElementLoops::emitFromTo(const std::vector<Index>& groups, V lo, V hi, int64_t extent) {

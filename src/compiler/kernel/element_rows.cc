@@ -17,6 +17,7 @@ bool ElementLoops::knowsPlaces() const {
 // Longer ones fill vectors of their own, but not where their innermost loop leaves most lanes empty.
 int64_t ElementLoops::longestRow(const Dims& extents) const {
   if (knowsPlaces()) return 4 * lanes_;
+  if (!low_.mayStoreAgain()) return lanes_ - 1;  // next to each other, masked stores hold up loads
   const bool is_thin = extents.size() > 1 && 4 * extents.back() <= lanes_;
   return is_thin ? 2 * lanes_ : lanes_ / 2;
 }
@@ -91,10 +92,10 @@ constexpr int64_t kMostOps = 40;  // written out: so many ops, in all vectors
 // A few rows, none as long as a vector: all of them in as few vectors as they fill, the last one not
 // whole.
 bool ElementLoops::chooseAllRows() {
-  constexpr int64_t kMostVectors = 4;
+  const int64_t most_vectors = low_.mayStoreAgain() ? 4 : 16;
   const int64_t elements = elementCount(piece_.extents);
   if (low_.cluster.nest != Nest::loop || loops_ < 2 || elements == 0 || widest() < 4 ||
-      elements > kMostVectors * lanes_ || !low_.machine.hasMasks())
+      elements > most_vectors * lanes_ || !low_.machine.hasMasks())
     return false;
   while (lanes_ / 2 >= elements) lanes_ /= 2;
   ShortRows rows;

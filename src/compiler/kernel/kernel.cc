@@ -38,6 +38,10 @@ int opcodeTiles(Opcode op) {
     default: return 0;
   }
 }
+bool isStore(Opcode op) {
+  return op == Opcode::store || op == Opcode::store_masked || op == Opcode::store_streaming ||
+         op == Opcode::scatter;
+}
 bool hasResult(Opcode op) {
   switch (op) {
     case Opcode::store: case Opcode::store_masked: case Opcode::store_streaming:

@@ -25,6 +25,7 @@ std::string_view opcodeName(Opcode op);  // without the trailing underscore
 int opcodeOperands(Opcode op);
 InstClass instClass(Opcode op);
 int opcodeTiles(Opcode op);  // how many numbers of tiles its list begins with
+bool isStore(Opcode op);    // of numbers
 bool hasResult(Opcode op);  // one value; instructions that hold blocks have any number
 
 enum class Scalar : uint8_t { i1, i8, i16, i32, i64, f16, bf16, f32, f64 };
