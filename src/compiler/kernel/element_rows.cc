@@ -117,7 +117,7 @@ bool ElementLoops::suits(ShortRows& rows, size_t outer) const {
   auto fits = [&](int64_t vectors) {
     rows.vectors = vectors;
     rows.rows = vectors * lanes_ / rows.length;
-    return plan_.groupExtent(outer) >= rows.rows && once + vectors * (all - once) <= kMostOps;
+    return plan_.groupExtent(outer) >= rows.rows && vectors * (all - once) <= kMostOps;
   };
   // What is made once takes whole vectors.
   const bool is_full = once > 0 && fits(rows.length);
