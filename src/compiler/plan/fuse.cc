@@ -131,7 +131,8 @@ class Fusion {
       if (group.is_update && isWorthTiles(o)) return false;
     } else if (o.kind == OpKind::reduce_) {
       if (isBetterApart(p, in.group, map) || !joinReduce(o, map, group)) return false;
-    } else if ((map.repeats > allowedRepeats(m_, o) && !isPlaced(p, in)) || bringsMuch(p, map)) {
+    } else if ((map.repeats > allowedRepeats(m_, o) && !isPlaced(p, in)) || bringsMuch(p, map) ||
+               isBetterInVectors(p, in.group, map)) {
       return false;
     }
     group.has_heavy |= isHeavy(o.kind);
@@ -146,22 +147,42 @@ class Fusion {
     return std::max(opWeight(m_, o), ir::isCostly(o.kind) ? kQuotient : 0);
   }
 
-  // Needed at several places, as by a stencil, with more behind it than its own work: what would
-  // come with it and be done again there too.
-  bool bringsMuch(uint32_t p, const AccessMap& map) const {
-    const double kMuch = isFar(m_, op(p)) ? 48 : 24;
-    if (map.regular || map.repeats <= 1 || !ir::isElementwise(op(p).kind)) return false;
+  // Of it and of what would come with it, as far as that is no more than `most`.
+  double timeBehind(uint32_t p, double most) const {
     std::vector<uint32_t> behind = {p};
     std::unordered_set<uint32_t> seen = {p};
-    double again = 0;
-    for (size_t i = 0; i < behind.size() && again <= kMuch; ++i) {
-      again += (map.repeats - 1) * timeWeight(op(behind[i]));
+    double time = 0;
+    for (size_t i = 0; i < behind.size() && time <= most; ++i) {
+      time += timeWeight(op(behind[i]));
       for (Value v : op(behind[i]).operands)
         if (auto made = uses_.positionOf(v); made && ir::isElementwise(op(*made).kind) &&
                                              !uses_.escapes(*made) && seen.insert(*made).second)
           behind.push_back(*made);
     }
-    return again > kMuch;
+    return time;
+  }
+
+  // Needed at several places, as by a stencil, with more behind it than its own work: what would
+  // come with it and be done again there too.
+  bool bringsMuch(uint32_t p, const AccessMap& map) const {
+    const double kMuch = isFar(m_, op(p)) ? 48 : 24;
+    if (map.regular || map.repeats <= 1 || !ir::isElementwise(op(p).kind)) return false;
+    const double most = kMuch / (map.repeats - 1);
+    return timeBehind(p, most) > most;
+  }
+
+  // The same all along the short lines of a reduction, which would make it without vectors.
+  bool isBetterInVectors(uint32_t p, uint32_t g, const AccessMap& map) const {
+    constexpr double kMuch = 12;
+    constexpr int64_t kShort = 8;
+    const Domain& domain = groups_[g].domain;
+    if (!groups_[g].has_reduce || domain.extents.size() < 2 || !map.regular ||
+        m_.shape(op(p).result()).elements() <= kShort * kShort)
+      return false;
+    const int32_t last = domain.order.empty() ? static_cast<int32_t>(domain.extents.size()) - 1
+                                              : domain.order.back();
+    if (domain.extents[last] >= kShort) return false;
+    return std::ranges::find(map.dims, last) == map.dims.end() && timeBehind(p, kMuch) > kMuch;
   }
 
   // Rather than the place of an element in memory.
