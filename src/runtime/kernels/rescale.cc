@@ -49,7 +49,21 @@ inline Magnitudes magnitudesIn(const float* x, int64_t count) {
   return found;
 }
 
-// By way of doubles, which have the range, so that nothing takes microcode.
+// x * 2^power, finite and not subnormal, without arithmetic on subnormal numbers: these count the
+// smallest of them.
+inline void growIn(const float* from, float* to, int64_t count, int power) {
+  const float of_least = std::ldexp(1.0f, power - kBias - kMantissa + 1);
+  for (int64_t i = 0; i < count; ++i) {
+    const uint32_t bits = std::bit_cast<uint32_t>(from[i]), size = bits & 0x7fffffff;
+    const float counted = static_cast<float>(static_cast<int32_t>(size)) * of_least;
+    const uint32_t tiny = std::bit_cast<uint32_t>(counted) | (bits ^ size);
+    const uint32_t normal = bits + (static_cast<uint32_t>(power) << kMantissa);
+    const uint32_t is_tiny = -static_cast<uint32_t>(size < kNormal);  // no branch: in vectors
+    to[i] = std::bit_cast<float>((tiny & is_tiny) | (normal & ~is_tiny));
+  }
+}
+
+// Rounded once. By way of doubles, which have the range, so that nothing takes microcode.
 inline void scaleIn(const float* from, float* to, int64_t count, double factor) {
   for (int64_t i = 0; i < count; ++i)
     to[i] = static_cast<float>(static_cast<double>(from[i]) * factor);
@@ -57,23 +71,34 @@ inline void scaleIn(const float* from, float* to, int64_t count, double factor) 
 
 struct Functions {
   Magnitudes (*magnitudes)(const float* x, int64_t count);
+  void (*grow)(const float* from, float* to, int64_t count, int power);
   void (*scale)(const float* from, float* to, int64_t count, double factor);
 };
 
 #if defined(__x86_64__)
-[[gnu::target("avx2")]] Magnitudes magnitudesAvx2(const float* x, int64_t count) {
-  return magnitudesIn(x, count);
-}
-[[gnu::target("avx2")]] void scaleAvx2(const float* from, float* to, int64_t count, double factor) {
-  scaleIn(from, to, count, factor);
-}
+#define TERCEL_RESCALE(isa, march)                                                          \
+  [[gnu::target(march)]] Magnitudes magnitudes##isa(const float* x, int64_t count) {        \
+    return magnitudesIn(x, count);                                                          \
+  }                                                                                         \
+  [[gnu::target(march)]] void grow##isa(const float* from, float* to, int64_t count,        \
+                                        int power) {                                        \
+    growIn(from, to, count, power);                                                         \
+  }                                                                                         \
+  [[gnu::target(march)]] void scale##isa(const float* from, float* to, int64_t count,       \
+                                         double factor) {                                   \
+    scaleIn(from, to, count, factor);                                                       \
+  }
+TERCEL_RESCALE(Avx2, "avx2")
+TERCEL_RESCALE(Avx512, "avx512f,avx512bw,avx512dq,avx512vl,prefer-vector-width=512")
+#undef TERCEL_RESCALE
 #endif
 
 Functions functions() {
 #if defined(__x86_64__)
-  if (chosenIsa() >= Isa::avx2) return {magnitudesAvx2, scaleAvx2};
+  if (chosenIsa() >= Isa::avx512) return {magnitudesAvx512, growAvx512, scaleAvx512};
+  if (chosenIsa() >= Isa::avx2) return {magnitudesAvx2, growAvx2, scaleAvx2};
 #endif
-  return {magnitudesIn, scaleIn};
+  return {magnitudesIn, growIn, scaleIn};
 }
 
 // f(first, count, part) for at most kParts parts of so many elements.
@@ -105,6 +130,15 @@ void scale(const float* from, float* to, int64_t count, double factor, const Par
   });
 }
 
+// By a power of two. What becomes less is finite or not, but nowhere near subnormal.
+void copyTimes(int power, const float* from, float* to, int64_t count, const Parallel& parallel) {
+  if (power < 0) return scale(from, to, count, std::ldexp(1, power), parallel);
+  const auto grow = functions().grow;
+  inParts(count, parallel, [&](int64_t first, int64_t n, int64_t) {
+    grow(from + first, to + first, n, power);
+  });
+}
+
 // Whether sums of products stay in range where both factors are multiplied. NaN compares so, too.
 bool canBothGrow(const Magnitudes& a, const Magnitudes& b, int64_t terms) {
   const double most = a.largest() * b.largest() * static_cast<double>(terms);
@@ -127,8 +161,8 @@ bool rescale(const float* a, int64_t a_count, const float* b, int64_t b_count, b
   if (!copies.a.tryTake(a_count) || !copies.b.tryTake(b_count)) return false;
   const int power_of_a = both ? in_a.growth() : a_grows ? kUp : -kUp;
   const int power_of_b = both ? in_b.growth() : -power_of_a;
-  scale(a, copies.a.get(), a_count, std::ldexp(1, power_of_a), parallel);
-  scale(b, copies.b.get(), b_count, std::ldexp(1, power_of_b), parallel);
+  copyTimes(power_of_a, a, copies.a.get(), a_count, parallel);
+  copyTimes(power_of_b, b, copies.b.get(), b_count, parallel);
   if (both) copies.sums = std::ldexp(1, -power_of_a - power_of_b);
   return true;
 }
