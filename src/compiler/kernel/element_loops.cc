@@ -1,6 +1,8 @@
 #include "compiler/kernel/element_loops.h"
 
 #include <algorithm>
+#include <bit>
+#include <utility>
 
 namespace tercel::kernel {
 namespace {
@@ -198,7 +200,7 @@ void ElementLoops::emitVectorLoop(const std::vector<Index>& groups, const Index&
   if (tasks_.blocks == 1) {
     int64_t whole = extent / step_ * step_;
     if (0 < whole && whole < extent && writesWhatItReads())
-      return emitLastFirst(groups, whole, extent);
+      return emitWithoutMasks(groups, whole, extent);
     emitVectors(groups, b_.index(0), b_.index(whole), extent);
     if (whole == extent) return;
     if (whole > 0 && overlapsLast())
@@ -211,9 +213,19 @@ void ElementLoops::emitVectorLoop(const std::vector<Index>& groups, const Index&
   emitFromTo(groups, lo, hi, extent);
 }
 
-// A store of part of a vector would hold up the loads of the next row: the last vector is a whole
-// one, made before the others, of what they have not changed yet, and stored after them.
-void ElementLoops::emitLastFirst(const std::vector<Index>& groups, int64_t whole, int64_t extent) {
+// A store of part of a vector would hold up the loads of the next row: the last vector has half of
+// the lanes, or a quarter, or is a whole one, made before the others, of what they have not changed
+// yet, and stored after them.
+void ElementLoops::emitWithoutMasks(const std::vector<Index>& groups, int64_t whole,
+                                    int64_t extent) {
+  const int64_t rest = extent - whole;
+  if (std::has_single_bit(static_cast<uint64_t>(rest))) {
+    emitVectors(groups, b_.index(0), b_.index(whole), extent);
+    const int lanes = std::exchange(lanes_, static_cast<int>(rest));
+    emitBody(vectorAt(groups, b_.index(whole), extent, rest > 1, 0), {});
+    lanes_ = lanes;
+    return;
+  }
   const V last = b_.index(extent - step_);
   const auto stores =
       b_.withoutStores([&] { emitBody(vectorAt(groups, last, extent, true, 0), {}); });

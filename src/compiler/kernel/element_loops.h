@@ -69,7 +69,7 @@ class ElementLoops {
   V emitHead(const std::vector<Index>& groups, int64_t extent, size_t store);
   void ifAny(V count, const std::function<void()>& emit);
   void emitFromTo(const std::vector<Index>& groups, V lo, V hi, int64_t extent);
-  void emitLastFirst(const std::vector<Index>& groups, int64_t whole, int64_t extent);
+  void emitWithoutMasks(const std::vector<Index>& groups, int64_t whole, int64_t extent);
   void emitVectors(const std::vector<Index>& groups, V lo, V hi, int64_t extent);
   void emitTail(const std::vector<Index>& groups, V at, V count, int64_t extent);
   std::vector<Index> vectorAt(std::vector<Index> groups, V i, int64_t extent, bool vector,
