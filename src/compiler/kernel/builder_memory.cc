@@ -21,14 +21,16 @@ BufferId Builder::addScratch(Scalar element, int64_t elements) {
   return static_cast<BufferId>(kernel_.buffers.size() - 1);
 }
 
-void Builder::clearSlack(BufferId scratch) {
+void Builder::clearSlack(BufferId scratch, int together) {
   const Buffer& b = kernel_.buffers[scratch];
-  const int64_t lanes = machine.vector_bytes / byteSize(b.element), rest = b.elements % lanes;
+  const int64_t lanes = machine.vector_bytes / byteSize(b.element);
+  const int64_t rest = b.elements % (together * lanes), last = b.elements - rest;
   if (!machine.slow_subnormals || !isFloat(b.element) || rest == 0) return;
   const V zero = constant({b.element, static_cast<uint16_t>(lanes)}, 0);
-  emit({.op = Opcode::store, .type = type(zero), .operands = {index(b.elements - rest), zero},
-        .imm = scratch},
-       root_);
+  for (int64_t at = last; at < last + together * lanes; at += lanes)
+    emit({.op = Opcode::store, .type = type(zero),
+          .operands = {index(std::min(at, b.elements)), zero}, .imm = scratch},
+         root_);
 }
 
 // Whether a vector at a place known now lies in a scratch buffer and its slack.

@@ -32,15 +32,17 @@ bool streams(const ContractSizes& s) {
          s.k * s.n * s.n_side.bytes >= kLarge;
 }
 
-// Cycles of all tiles for one step of the sum: two multiply-adds or two loads a cycle, less where a
-// long panel comes from the L2 cache, and no fewer than it takes to add to one sum again.
+// Cycles of all tiles for one step of the sum: two multiply-adds or hardly more loads than one a
+// cycle, less where a long panel comes from the L2 cache, part of whose time nothing hides, and no
+// fewer than it takes to add to one sum again.
 double stepCost(const ContractSizes& s, int lanes, int64_t rows, int64_t vectors) {
   double sums = static_cast<double>(rows * vectors), loads = static_cast<double>(rows + vectors);
   double panel_bytes = static_cast<double>(s.k * vectors * lanes * s.sum_bytes);
-  double from_l2 = panel_bytes > 16e3 ? 1.8 * static_cast<double>(vectors) : 0;
+  double late = panel_bytes > 16e3 ? static_cast<double>(vectors) : 0;
   // Each row of the result is another place in memory.
   double stores = (sums + 3 * static_cast<double>(rows)) / static_cast<double>(s.k);
-  double tile = std::max({sums / 2, loads / 2, 4.0, from_l2}) + 0.05 * loads + 0.3 + stores;
+  double tile = std::max({sums / 2, 0.7 * loads, 4.0, 1.8 * late}) + 0.5 * late + 0.05 * loads +
+                0.3 + stores;
   double down = static_cast<double>(s.m_side.lines * ceilDiv(s.m, rows));
   double panels = static_cast<double>(s.n_side.lines * ceilDiv(s.n, vectors * lanes));
   // Lines of the n side that are far apart are packed, or come one by one, which narrow panels do
@@ -170,9 +172,10 @@ void choosePacking(const ContractSizes& s, ContractTiling& t) {
 // of the n side that lie far apart are read many at a time, each as far as it goes.
 void chooseBlock(const ContractSizes& s, ContractTiling& t) {
   constexpr int64_t kBytes = 4096;  // of a row or column
-  constexpr int64_t kFarSteps = 32, kWhole = 16;
+  constexpr int64_t kFarSteps = 32, kWhole = 16, kFewRows = 128, kNearSteps = 128;
   int64_t steps = kBytes / s.sum_bytes;
   if (t.in_tiles) steps /= 2;  // a block's rows and columns both
+  else if (t.pack_n && !t.along_k && s.rows() <= kFewRows) steps = kNearSteps;  // read a few times
   bool far = !t.along_k && !t.pack_n && isFar(s.n_side) && s.n >= 4 * t.panel();
   if (far) steps = streams(s) ? kStreamSteps : kFarSteps;
   if (2 * s.k <= 3 * steps) return;

@@ -370,9 +370,9 @@ class RegionNest {
 
   BufferId scratchFor(Value v) {
     const Shape& shape = m_.shape(v);
-    const BufferId scratch = b_.addScratch(
-        storedScalar(shape.dtype), shape.elements() * (isComplex(shape.dtype) ? 2 : 1));
-    b_.clearSlack(scratch);
+    const int numbers = isComplex(shape.dtype) ? 2 : 1;
+    const BufferId scratch = b_.addScratch(storedScalar(shape.dtype), shape.elements() * numbers);
+    b_.clearSlack(scratch, numbers);
     return scratch;
   }
 
