@@ -383,3 +383,17 @@ def test_products_are_added_up_in_the_type_that_holds_them(agree, rng, x64, give
     a, b = ((rng.integers(0, 9, size) / 4).astype(jnp.dtype(given)) for size in ((3, 7), (7, 4)))
     for wanted in (k for k in KINDS if jax_allows(given, k)):
         agree(product_as(wanted), a, b)
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64", "bfloat16", "int32", "int8"])
+@pytest.mark.parametrize("n", [36, 50, 72, 98, 100, 130, 200])
+def test_last_panels_of_fewer_vectors(agree, rng, x64, dtype, n):
+    def numbers(*shape):
+        return rng.integers(-3, 4, shape).astype(dtype)
+    kwargs = dict(preferred_element_type="int32") if dtype == "int8" else {}
+    for k in (90, 1700):
+        x, y, z = numbers(2, 61, k), numbers(k, n), numbers(61, n)
+        agree(lambda x, y, z: (
+            jnp.matmul(x[0], y, **kwargs), jnp.matmul(x[0], y.T.copy().T, **kwargs) + z,
+            jnp.einsum("bmk,kn->bmn", x, y, **kwargs),
+            jnp.matmul(x[0], y.reshape(n, k).T, **kwargs)), x, y, z)

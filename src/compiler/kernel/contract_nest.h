@@ -79,7 +79,11 @@ class ContractNest {
     V row;  // its first one's number, in units
     V m_slot, column, n_slot;
     V sums;  // where in memory
+    int first = 0;  // of the panel's vectors: those before are in the panel before, too
   };
+  int ownVectors(const Tile& tile) const { return tiling_.vectors - tile.first; }
+  // Where a tile's sum of this number is among those that memory keeps.
+  int64_t keptAt(const Tile& tile, size_t sum) const;
   // The tiles and panels of a task.
   struct Share {
     V tile, tile_end, panel, panel_end;

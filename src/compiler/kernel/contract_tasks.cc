@@ -121,14 +121,21 @@ void ContractNest::emitTiles(const Groups& all, V number, const Share& share, Pa
 // The tile at a row with each of the task's panels.
 void ContractNest::emitPanels(const Groups& groups, V row, V m_slot, V sums, const Share& share,
                               Part part) {
-  b_.forLoop(share.panel, share.panel_end, 1, [&](V panel) {
+  auto emit = [&](V panel, int first) {
     auto [here, in_line] = onLine(columns_, groups, panel, tiling_.line_panels);
     V column = startOf(in_line, tiling_.panel(), columns_.extent);
     V slot = b_.isub(panel, share.panel);
     V panel_sums = b_.index(tiling_.block > 0 ? tiling_.rows * tiling_.panel() : 0);
     V kept = b_.iadd(sums, b_.imul(slot, panel_sums));
-    emitTile({here, row, m_slot, column, slot, kept}, part);
-  });
+    emitTile({here, row, m_slot, column, slot, kept, first}, part);
+  };
+  auto emitWhole = [&](V panel) { emit(panel, 0); };
+  if (tiling_.last_vectors == tiling_.vectors)
+    return b_.forLoop(share.panel, share.panel_end, 1, emitWhole);
+  V last = b_.index(tiling_.line_panels - 1);
+  b_.forLoop(share.panel, b_.binary(Opcode::smin, share.panel_end, last), 1, emitWhole);
+  b_.ifThen(b_.compare(Opcode::icmp, Predicate::sgt, share.panel_end, last),
+            [&] { emit(last, tiling_.vectors - tiling_.last_vectors); });
 }
 
 }  // namespace tercel::kernel

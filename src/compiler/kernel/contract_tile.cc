@@ -85,13 +85,15 @@ ContractNest::Sums ContractNest::bySubnormals(const std::function<Sums()>& sums)
 }
 
 ContractNest::Sums ContractNest::sumsOf(const Tile& tile) {
-  int64_t columns = tiling_.along_k ? tiling_.panel() : tiling_.vectors;
+  int64_t columns = tiling_.along_k ? tiling_.panel() : ownVectors(tile);
   int lanes = tiling_.along_k ? sumLanes(low_.machine, byteSize(sum_)) : tiling_.lanes;
   V zero = b_.constant({sum_, static_cast<uint16_t>(lanes)}, 0);
   V bias = b_.imul(tile.n_slot, b_.index(tiling_.panel()));
   Sums sums;
   for (int64_t i = 0; i < tiling_.rows * columns; ++i)
-    sums.push_back(isBiased() ? b_.load(bias_scratch_, bias, lanes, i % columns * lanes) : zero);
+    sums.push_back(isBiased() ? b_.load(bias_scratch_, bias, lanes,
+                                        (tile.first + i % columns) * lanes)
+                              : zero);
   Emitter e = emitter(lanes);
   sums = overK(e, tile, 0, tile.groups, Index(0), sums);
   return tiling_.along_k ? addedUp(sums) : sums;
@@ -217,7 +219,8 @@ ContractNest::Sums ContractNest::inRuns(std::pair<V, V> range, int64_t count, in
 ContractNest::Sums ContractNest::step(Emitter& e, const Tile& tile, const Groups& groups,
                                       const Index& k, const Sums& sums) {
   std::vector<V> vectors;
-  for (int v = 0; v < tiling_.vectors; ++v) vectors.push_back(nVector(e, tile, groups, k, v));
+  for (int v = tile.first; v < tiling_.vectors; ++v)
+    vectors.push_back(nVector(e, tile, groups, k, v));
   Sums next;
   for (int64_t i = 0; i < tiling_.rows; ++i) {
     V a = mScalar(e, tile, groups, k, i);
@@ -255,21 +258,25 @@ V ContractNest::mScalar(Emitter& e, const Tile& tile, const Groups& groups, cons
 void ContractNest::storeDirectly(const Tile& tile, const Sums& sums) {
   Emitter e = emitter(tiling_.lanes);
   for (int64_t i = 0; i < tiling_.rows; ++i)
-    for (int v = 0; v < tiling_.vectors; ++v)
+    for (int v = tile.first; v < tiling_.vectors; ++v)
       storeVector(e, tile, space_.add(rowIndex(tile.row), Index(i)), v,
-                  sums[static_cast<size_t>(i * tiling_.vectors + v)]);
+                  sums[static_cast<size_t>(i * ownVectors(tile) + v - tile.first)]);
+}
+
+int64_t ContractNest::keptAt(const Tile& tile, size_t sum) const {
+  const auto at = static_cast<int64_t>(sum), own = static_cast<int64_t>(ownVectors(tile));
+  return (at / own * tiling_.vectors + tile.first + at % own) * tiling_.lanes;
 }
 
 void ContractNest::keepSums(const Tile& tile, const Sums& sums) {
   for (size_t i = 0; i < sums.size(); ++i)
-    b_.store(tile_scratch_, tile.sums, sums[i], static_cast<int64_t>(i) * tiling_.lanes);
+    b_.store(tile_scratch_, tile.sums, sums[i], keptAt(tile, i));
 }
 
 void ContractNest::addToKept(const Tile& tile, const Sums& sums) {
   Sums all;
   for (V sum : sums) {
-    int64_t at = static_cast<int64_t>(all.size()) * tiling_.lanes;
-    V kept = b_.load(tile_scratch_, tile.sums, tiling_.lanes, at);
+    V kept = b_.load(tile_scratch_, tile.sums, tiling_.lanes, keptAt(tile, all.size()));
     all.push_back(b_.binary(isFloat(sum_) ? Opcode::fadd : Opcode::iadd, kept, sum));
   }
   keepSums(tile, all);
@@ -280,7 +287,7 @@ void ContractNest::storeKept(const Tile& tile) {
   b_.forLoop(b_.index(0), b_.index(tiling_.rows), 1, [&](V i) {
     Emitter e = emitter(tiling_.lanes);
     Index row = space_.add(rowIndex(tile.row), space_.loop(i, tiling_.rows));
-    for (int v = 0; v < tiling_.vectors; ++v) {
+    for (int v = tile.first; v < tiling_.vectors; ++v) {
       V from = b_.iadd(tile.sums, b_.imul(i, b_.index(tiling_.panel())));
       storeVector(e, tile, row, v, b_.load(tile_scratch_, from, tiling_.lanes, v * tiling_.lanes));
     }

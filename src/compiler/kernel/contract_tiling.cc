@@ -35,21 +35,36 @@ bool streams(const ContractSizes& s) {
 // Cycles of all tiles for one step of the sum: two multiply-adds or hardly more loads than one a
 // cycle, less where a long panel comes from the L2 cache, part of whose time nothing hides, and no
 // fewer than it takes to add to one sum again.
-double stepCost(const ContractSizes& s, int lanes, int64_t rows, int64_t vectors) {
+double tileCost(const ContractSizes& s, int lanes, int64_t rows, int64_t vectors) {
   double sums = static_cast<double>(rows * vectors), loads = static_cast<double>(rows + vectors);
   double panel_bytes = static_cast<double>(s.k * vectors * lanes * s.sum_bytes);
   double late = panel_bytes > 16e3 ? static_cast<double>(vectors) : 0;
   // Each row of the result is another place in memory.
   double stores = (sums + 3 * static_cast<double>(rows)) / static_cast<double>(s.k);
-  double tile = std::max({sums / 2, 0.7 * loads, 4.0, 1.8 * late}) + 0.5 * late + 0.05 * loads +
-                0.3 + stores;
+  return std::max({sums / 2, 0.7 * loads, 4.0, 1.8 * late}) + 0.5 * late + 0.05 * loads + 0.3 +
+         stores;
+}
+
+// Vectors that a line's last panel needs.
+int64_t lastVectors(const ContractSizes& s, int lanes, int64_t vectors) {
+  const int64_t rest = s.n % (vectors * lanes), needed = ceilDiv(rest, lanes);
+  constexpr double kWorth = 0.06;  // of the work, for more code
+  constexpr int64_t kFewProducts = 1 << 19;
+  if (rest == 0 || s.n < vectors * lanes || s.n_side.lines > 1 || s.n_side.unit > 1) return vectors;
+  const auto panels = static_cast<double>(ceilDiv(s.n, vectors * lanes));
+  const double saved = static_cast<double>(vectors - needed) / static_cast<double>(vectors);
+  return saved < kWorth * panels || s.m * s.n * s.k < kFewProducts ? vectors : needed;
+}
+
+double stepCost(const ContractSizes& s, int lanes, int64_t rows, int64_t vectors) {
   double down = static_cast<double>(s.m_side.lines * ceilDiv(s.m, rows));
   double panels = static_cast<double>(s.n_side.lines * ceilDiv(s.n, vectors * lanes));
+  double tiles = (panels - 1) * tileCost(s, lanes, rows, vectors) +
+                 tileCost(s, lanes, rows, lastVectors(s, lanes, vectors));
   // Lines of the n side that are far apart are packed, or come one by one, which narrow panels do
   // more often.
   double far = down >= kWorthPacking ? kPackCycles * static_cast<double>(vectors * lanes) : 4;
-  if (!isFar(s.n_side)) far = 0;
-  return panels * (down * tile + far);
+  return down * tiles + (isFar(s.n_side) ? panels * far : 0);
 }
 
 // The m side lies along its rows, far from one k to the next, and is read several times.
@@ -260,6 +275,8 @@ void cutLines(const ContractSizes& s, ContractTiling& t) {
   if (t.across) t.together = std::clamp<int64_t>(kRowsTogether / t.rows, 1, s.m / t.rows);
   t.line_tiles = ceilDiv(ceilDiv(s.m, t.rows), t.together) * t.together;
   t.line_panels = ceilDiv(s.n, t.panel());
+  const bool is_plain = !t.in_tiles && !t.along_k && !t.across;
+  t.last_vectors = is_plain ? static_cast<int>(lastVectors(s, t.lanes, t.vectors)) : t.vectors;
 }
 
 // The tiles and panels of each task.

@@ -39,6 +39,7 @@ struct ContractSizes {
 struct ContractTiling {
   int lanes = 1;  // of the sums
   int vectors = 1;
+  int last_vectors = 1;  // so many of a line's last panel, where the others are the tile's before
   int64_t rows = 1;
   bool in_tiles = false;  // a block of the machine's tiles instead, which take words of both sides
   bool along_k = false;  // vectors lie along the sum instead; one for each row and column
