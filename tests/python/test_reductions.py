@@ -518,3 +518,16 @@ def test_short_lines_are_sorted(agree, x64, rng, dtype, length):
     agree(lambda x, t: jax.lax.sort((x, t), num_keys=1), x, tags)
     agree(lambda x, t: jax.lax.sort((x % 2, x, t), num_keys=2) if x.dtype.kind in "iu" else x, x, tags)
     agree(lambda x: jax.lax.fori_loop(0, 3, lambda i, x: jnp.roll(jnp.sort(x), 1), x), x[0])
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64", "int8", "bool"])
+@pytest.mark.parametrize("width", [2, 3, 5, 8, 10, 16, 31, 64, 200])
+def test_flags_of_rows(agree, rng, x64, dtype, width):
+    x = rng.integers(0, 2, (50, width)) * rng.integers(0, 2, (50, 1))
+    x[7], x[8] = 1, 0
+    x = x.astype(dtype)
+    agree(lambda x: ((x > 0).any(1), (x > 0).all(1), jnp.any(x), jnp.all(x > 0), (x > 0).any(0),
+                     (x > 0).all(1) & (x < 1).any(1),
+                     jax.lax.reduce(x > 0, False, jax.lax.max, [1]),
+                     jax.lax.reduce(x > 0, True, jax.lax.min, [1]),
+                     jax.lax.reduce(x > 0, False, jax.lax.bitwise_xor, [1])), x)

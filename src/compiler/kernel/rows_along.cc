@@ -14,7 +14,27 @@ void RowsNest::emitRow(Emitter& e, const std::vector<Index>& groups) {
 }
 
 RowsNest::Elems RowsNest::rowStage(Emitter& e, int stage, const std::vector<Index>& groups) {
-  return foldLanes(b_, rowVectors(e, stage, groups), plan_.lanes(), merge(e, stage));
+  const Elems vectors = rowVectors(e, stage, groups);
+  if (V flag = flagOfLanes(stage, vectors); flag.valid()) return {{flag, {}}};
+  return foldLanes(b_, vectors, plan_.lanes(), merge(e, stage));
+}
+
+// Whether any lane holds, or all do, where nothing else is asked: one instruction, no shuffles.
+V RowsNest::flagOfLanes(int stage, const Elems& vectors) {
+  const auto reductions = stages_.reductionsOf(stage);
+  if (reductions.size() != 1 || vectors.size() != 1 || !b_.type(vectors[0].re).isVector()) return {};
+  const ir::Op& reduce = stages_.op(reductions[0]);
+  const ir::Region& body = m_.region(reduce.regions[0]);
+  if (!isPred(m_.shape(reduce.result()).dtype) || body.ops.size() != 1) return {};
+  const V x = vectors[0].re;
+  auto without = [&](V flags) {
+    return b_.binary(Opcode::xor_, flags, b_.constant(b_.type(flags), 1));
+  };
+  switch (m_.op(body.ops[0]).kind) {
+    case ir::OpKind::or_: case ir::OpKind::maximum_: return b_.any(x);
+    case ir::OpKind::and_: case ir::OpKind::minimum_: return without(b_.any(without(x)));
+    default: return {};
+  }
 }
 
 // Sets of them, so that vectors need not wait for each other: where work hides that, one is enough.

@@ -69,6 +69,7 @@ class RowsNest {
   Elems rowStage(Emitter& e, int stage, const std::vector<Index>& groups);
   size_t accumulators(int stage, size_t n) const;
   Elems rowVectors(Emitter& e, int stage, const std::vector<Index>& groups);
+  V flagOfLanes(int stage, const Elems& vectors);
   void emitBlock(Emitter& e, std::vector<Index> groups, const Position& rows);
   Elems vectorLoop(Emitter& e, int stage, std::vector<Index> groups, Elems now, size_t n);
 
