@@ -814,7 +814,8 @@ def test_states_with_rows_of_any_width(agree, rng, x64, dtype, rows, width):
             a, b, c = s
             a = halved(a) + v
             b = b.at[:, 1:-1].add(v[1:-1] * a[:, 2:])
-            return a, b.at[1:, :-2].set(halved(b[:-1, 2:])), c.at[:, :-1].set(halved(c[:, 1:]) + v[1:])
+            b = b.at[1:, :-2].set(halved(b[:-1, 2:]))
+            return a, b, c.at[:, :-1].set(halved(c[:, 1:]) + v[1:])
         return lax.fori_loop(0, 5, turn, (a, a, a))
     agree(f, a, v)
     agree(lambda a, v: halved(a) + v, a, v, donate_argnums=0)

@@ -8,8 +8,8 @@ import pytest
 from stablehlo_text import function, run
 
 TYPES = {"i1": np.bool_, "i8": np.int8, "ui16": np.uint16, "i32": np.int32,
-         "f8E5M2": ml_dtypes.float8_e5m2, "f16": np.float16, "bf16": ml_dtypes.bfloat16, "f32": np.float32, "f64": np.float64,
-         "complex<f32>": np.complex64}
+         "f8E5M2": ml_dtypes.float8_e5m2, "f16": np.float16, "bf16": ml_dtypes.bfloat16,
+         "f32": np.float32, "f64": np.float64, "complex<f32>": np.complex64}
 
 
 def whole_numbers(rng, dtype, shape):

@@ -35,8 +35,8 @@ class Builder {
 
   BufferId addParam(Scalar element, bool read_only);
   BufferId addScratch(Scalar element, int64_t elements);
-  // Before anything is stored there: what the last vectors, `together` side by side, have beyond the
-  // elements becomes 0. What lies there otherwise may be subnormal, and whole ones are multiplied.
+  // Before anything is stored there: what the last vectors, `together` side by side, have beyond
+  // the elements becomes 0. What else lies there may be subnormal, and whole ones are multiplied.
   void clearSlack(BufferId scratch, int together = 1);
 
   // A value of no instruction, for planning without running: never lower a kernel that has one.

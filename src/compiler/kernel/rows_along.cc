@@ -22,7 +22,8 @@ RowsNest::Elems RowsNest::rowStage(Emitter& e, int stage, const std::vector<Inde
 // Whether any lane holds, or all do, where nothing else is asked: one instruction, no shuffles.
 V RowsNest::flagOfLanes(int stage, const Elems& vectors) {
   const auto reductions = stages_.reductionsOf(stage);
-  if (reductions.size() != 1 || vectors.size() != 1 || !b_.type(vectors[0].re).isVector()) return {};
+  if (reductions.size() != 1 || vectors.size() != 1 || !b_.type(vectors[0].re).isVector())
+    return {};
   const ir::Op& reduce = stages_.op(reductions[0]);
   const ir::Region& body = m_.region(reduce.regions[0]);
   if (!isPred(m_.shape(reduce.result()).dtype) || body.ops.size() != 1) return {};

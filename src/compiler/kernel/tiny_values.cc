@@ -17,7 +17,8 @@ bool isNumber(const ir::Module& m, ir::Value v) {
     v = def->operand(0);
     def = m.def(v);
   }
-  return m.shape(v).rank() == 0 || (def && def->kind == OpKind::constant_ && def->literal().isSplat());
+  if (m.shape(v).rank() == 0) return true;
+  return def && def->kind == OpKind::constant_ && def->literal().isSplat();
 }
 
 bool isInput(const Cluster& cluster, ir::Value v) {

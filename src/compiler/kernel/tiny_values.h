@@ -1,4 +1,4 @@
-// Where programs meet subnormal numbers: exponentials of what lies wide apart, and states that decay.
+// Where programs meet subnormal numbers: exponentials of what lies wide apart, states that decay.
 #pragma once
 #include "compiler/kernel/cluster.h"
 

@@ -26,8 +26,8 @@ std::optional<DType> commonType(DType lhs, DType rhs) {
   return byteSize(lhs) > byteSize(rhs) ? lhs : rhs;
 }
 
-// The type that a product's terms are added up in where its result's has not all of their digits, or
-// is complex and they are not. Its result is converted then.
+// The type that a product's terms are added up in where its result's has not all of their digits,
+// or is complex and they are not. Its result is converted then.
 std::optional<DType> otherSumType(DType operand, DType result) {
   if (isComplex(operand) != isComplex(result))
     return isComplex(operand) || (isFloat(operand) && !isSmall(operand)) ? operand

@@ -15,7 +15,7 @@ struct Rescaled {
 
 // Copies two arrays, one multiplied by a power of two, the other divided by it. Both are exact, so
 // an element of one times an element of the other stays the number it was, and so does every bit of
-// a sum of such products. Where `sums` allows it both are multiplied by it, since sums of tiny products
+// a sum of such products. Where `sums` allows it both are multiplied, since sums of tiny products
 // are subnormal, too. False where neither array has many subnormal numbers, an element
 // is too near to an end of the range, or memory is short.
 bool rescale(const float* a, int64_t a_count, const float* b, int64_t b_count, bool sums,
