@@ -32,7 +32,7 @@ bool streams(const ContractSizes& s) {
          s.k * s.n * s.n_side.bytes >= kLarge;
 }
 
-// Cycles of all tiles for one step of the sum: two multiply-adds or hardly more loads than one a
+// Cycles of a tile for one step of the sum: two multiply-adds or hardly more loads than one a
 // cycle, less where a long panel comes from the L2 cache, part of whose time nothing hides, and no
 // fewer than it takes to add to one sum again.
 double tileCost(const ContractSizes& s, int lanes, int64_t rows, int64_t vectors) {
@@ -56,6 +56,7 @@ int64_t lastVectors(const ContractSizes& s, int lanes, int64_t vectors) {
   return saved < kWorth * panels || s.m * s.n * s.k < kFewProducts ? vectors : needed;
 }
 
+// Of all tiles.
 double stepCost(const ContractSizes& s, int lanes, int64_t rows, int64_t vectors) {
   double down = static_cast<double>(s.m_side.lines * ceilDiv(s.m, rows));
   double panels = static_cast<double>(s.n_side.lines * ceilDiv(s.n, vectors * lanes));

@@ -124,11 +124,11 @@ bool ElementLoops::writesWhatItReads() const {
   const Cluster& c = low_.cluster;
   const bool goes_on = c.nest == Nest::loop || c.nest == Nest::update;
   if (!goes_on || goesOverRows() || loops_ < 2 || lanes_ == 1) return false;
-  auto isKnown = [&](ir::Value v) {
+  auto isPlain = [&](ir::Value v) {
     const DType dtype = low_.module.shape(v).dtype;
     return !isComplex(dtype) && !isPred(dtype) && !isSmall(dtype);
   };
-  return !low_.mayStoreAgain() && std::ranges::all_of(c.outputs, isKnown);
+  return !low_.mayStoreAgain() && std::ranges::all_of(c.outputs, isPlain);
 }
 
 // One value for a task's index, so that what follows sees a plain variable.

@@ -256,10 +256,10 @@ bool Emitter::multipliesFloats(const ir::Op& op) const {
 // Where products are worth a look for tiny ones; the factor that may be tiny becomes the first.
 bool Emitter::mayMakeTiny(const ir::Op& op, std::span<Elem> args) const {
   if (!multipliesFloats(op)) return false;
-  const bool is_decay = cluster && isDecay(m_, *cluster, op);
   for (size_t side = 0; side < 2; ++side) {
     if (!looksForTiny(b_, args[side].re)) continue;
-    if (!is_decay && !mayBeTiny(m_, cluster, op.operand(side))) continue;
+    if (!(cluster && isDecay(m_, *cluster, op)) && !mayBeTiny(m_, cluster, op.operand(side)))
+      continue;
     std::swap(args[0], args[side]);
     return true;
   }

@@ -26,10 +26,6 @@ bool isInput(const Cluster& cluster, ir::Value v) {
          std::ranges::find(cluster.slices, v) != cluster.slices.end();
 }
 
-bool multiplies(const ir::Op& op) {
-  return op.kind == OpKind::multiply_ || op.kind == OpKind::multiply_add_;
-}
-
 bool isExponential(const ir::Module& m, ir::Value v) {
   const ir::Op* def = m.def(v);
   if (!def) return false;
@@ -58,7 +54,7 @@ bool mayBeTiny(const ir::Module& m, const Cluster* cluster, ir::Value v) {
 }
 
 bool isDecay(const ir::Module& m, const Cluster& cluster, const ir::Op& op) {
-  if (!multiplies(op) || m.shape(op.result()).elements() < kFewestElements) return false;
+  if (m.shape(op.result()).elements() < kFewestElements) return false;
   auto isStateByNumber = [&](size_t side) {
     return isInput(cluster, op.operand(side)) && isNumber(m, op.operand(1 - side));
   };
