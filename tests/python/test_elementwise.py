@@ -392,14 +392,17 @@ def test_floats_divided_by_numbers_are_rounded_once(tercel, rng, x64, dtype):
     x = (sizes * rng.choice([-1, 1], 4000)).astype(dtype)
     x[::50] = rng.choice(np.array([0, -0.0, np.inf, -np.inf, np.nan], dtype), 80)
     divisors = [3, -7, 0.7, 0.02, 10, 255, 1e-5, 784, 1 / 3, 1e-30, 3e30, info.max, info.tiny]
+    given = [info.smallest_subnormal, -info.tiny / 8, 1e-36, -4e37, 0, -0.0, np.inf, np.nan]
     with jax.default_device(tercel):
         got = jax.jit(lambda x: [x / np.array(d, dtype) for d in divisors])(x)
-    for d, quotient in zip(divisors, got):
+        divide = jax.jit(lambda x, d: x / d[0])
+        got += [divide(x, np.array([d], dtype)) for d in divisors + given]
+    for d, quotient in zip(divisors + divisors + given, got):
         with np.errstate(all="ignore"):
             expected = x / np.array(d, dtype)
         np.testing.assert_array_equal(quotient, expected, f"{d}")
-        np.testing.assert_array_equal(np.signbit(quotient)[~np.isnan(x)],
-                                      np.signbit(expected)[~np.isnan(x)], f"{d}")
+        np.testing.assert_array_equal(np.signbit(quotient)[~np.isnan(expected)],
+                                      np.signbit(expected)[~np.isnan(expected)], f"{d}")
 
 
 @pytest.mark.parametrize("dtype", ["float32", "float64", "int32"])

@@ -125,6 +125,7 @@ Selector::Reg Selector::binary(const Inst& inst) {
   if (!type.isVector()) return scalarBinary(inst);
   if (type.scalar == Scalar::i1) {
     if (!isBits(inst.op)) return refuse(), Reg();
+    if (Reg compared = compareWithin(inst); compared.isValid()) return compared;
     const char* width = type.lanes <= 16 ? "W" : type.lanes == 32 ? "D" : "Q";
     Reg a = operand(inst, 0), b = operand(inst, 1);
     return make(cat("K", stem->scalars, width, "rr"), type, {a, b});

@@ -149,7 +149,9 @@ Selector::Reg Selector::merge(const Inst& inst, Reg mask, Reg a, Reg b) {
   if (made && made->op == Opcode::bitcast && uses_[v.index] == 1 &&
       typeOf(*made, 0).lanes == inst.type.lanes)
     v = made->operands[0], made = kernel_.def(v);
-  if (!made || uses_[v.index] != 1 || !hasLaneMask(*made)) return Reg();
+  if (!made || uses_[v.index] != 1) return Reg();
+  if (made->op == Opcode::fma && inst.type.isVector()) return mergeSum(inst, mask, a, b);
+  if (!hasLaneMask(*made)) return Reg();
   llvm::MachineInstr* old = regs_.getVRegDef(a);
   if (!old || old->getParent() != block_) return Reg();
   Builder masked = start(cat(insts_.getName(old->getOpcode()).str(), "k"), newReg(inst.type));
@@ -159,6 +161,45 @@ Selector::Reg Selector::merge(const Inst& inst, Reg mask, Reg a, Reg b) {
   old->eraseFromParent();
   finish(*masked);
   return masked->getOperand(0).getReg();
+}
+
+// a * b + c where a mask has a lane, else c.
+Selector::Reg Selector::mergeSum(const Inst& inst, Reg mask, Reg sum, Reg c) {
+  llvm::MachineInstr* old = regs_.getVRegDef(sum);
+  if (!old || old->getParent() != block_ || old->getOperand(3).getReg() != c) return Reg();
+  std::string name = insts_.getName(old->getOpcode()).str();
+  const size_t order = name.find("213");
+  if (order == std::string::npos || name.back() != 'r') return Reg();
+  name.replace(order, 3, "231");
+  Builder masked = start(name + "k", newReg(inst.type)).addReg(c).addReg(mask);
+  masked.add(old->getOperand(1)).add(old->getOperand(2));
+  old->eraseFromParent();
+  finish(*masked);
+  return masked->getOperand(0).getReg();
+}
+
+// A comparison, for this `and` alone, in the lanes that the other side has.
+Selector::Reg Selector::compareWithin(const Inst& inst) {
+  if (inst.op != Opcode::and_) return Reg();
+  for (size_t side = 0; side < 2; ++side) {
+    const V v = inst.operands[side];
+    const Inst* made = kernel_.def(v);
+    if (!made || (made->op != Opcode::icmp && made->op != Opcode::fcmp) || uses_[v.index] != 1 ||
+        kernel::bitWidth(typeOf(*made, 0).scalar) * made->type.lanes < kBlockBits)
+      continue;
+    Reg mask = operand(inst, 1 - side);
+    llvm::MachineInstr* old = regs_.getVRegDef(operand(inst, side));
+    if (!old || old->getParent() != block_ ||
+        !insts_.getName(old->getOpcode()).ends_with("rri"))
+      continue;
+    Builder masked = start(cat(insts_.getName(old->getOpcode()).str(), "k"), newReg(inst.type));
+    masked.addReg(mask);
+    for (unsigned i = 1; i < old->getNumExplicitOperands(); ++i) masked.add(old->getOperand(i));
+    old->eraseFromParent();
+    finish(*masked);
+    return masked->getOperand(0).getReg();
+  }
+  return Reg();
 }
 
 // Of an operation on i1 whose masks are known. Other lanes than the first may be anything.

@@ -1,5 +1,6 @@
 #include "compiler/kernel/builder.h"
 
+#include <algorithm>
 #include <bit>
 
 #include "compiler/kernel/bounds.h"
@@ -113,6 +114,16 @@ V Builder::findShared(const Inst& inst, uint64_t hash, BlockId block) const {
       return other.results[0];
   }
   return {};
+}
+
+bool Builder::isFromOutside(V v, uint32_t blocks, int insts) const {
+  if (kernel_.blocks[kernel_.values[v.index].block].depth + blocks <= depth()) return true;
+  const Inst* inst = kernel_.def(v);
+  if (!inst || insts == 0) return false;
+  const bool loads = inst->op == Opcode::load && kernel_.buffers[inst->imm].read_only;
+  if (!loads && instClass(inst->op) != InstClass::pure) return false;
+  return std::ranges::all_of(inst->operands,
+                             [&](V x) { return isFromOutside(x, blocks, insts - 1); });
 }
 
 bool Builder::isConstant(V v, uint64_t* bits) const {

@@ -46,11 +46,10 @@ class Builder {
   V integer(Type type, int64_t value);
   V number(Type type, double value);  // rounded to the type
   bool isConstant(V v, uint64_t* bits = nullptr) const;
-  // Blocks around what is emitted now, and whether v is known outside of the innermost one.
+  // Blocks around what is emitted now, and whether v is known outside of the innermost ones, or
+  // could be: loads of unchanging memory, and what is made of such, stay in a loop that may not run.
   uint32_t depth() const { return kernel_.blocks[current_].depth; }
-  bool isFromOutside(V v) const {
-    return kernel_.blocks[kernel_.values[v.index].block].depth < depth();
-  }
+  bool isFromOutside(V v, uint32_t blocks = 1, int insts = 5) const;
   // Whether it is known that no lane is 0: constants, and `x == 0 ? constant : x`.
   bool isNonZero(V v) const;
   // How many lanes a mask has that is made of the first ones by their numbers; else nothing.

@@ -11,13 +11,16 @@
 namespace tercel::kernel {
 namespace {
 
-// Magnitudes from 2^least to 2^most.
-struct Range {
-  int least, most;
+struct Powers {
+  int least, most;  // of 2
 };
-// Where nothing overflows on the way, quotients are normal numbers, and what is left is exact.
-Range dividends(Scalar s) { return s == Scalar::f64 ? Range{-800, 700} : Range{-98, 64}; }
-Range divisors(Scalar s) { return s == Scalar::f64 ? Range{-300, 200} : Range{-60, 26}; }
+// Dividends and divisors of which nothing overflows on the way, quotients and reciprocals are normal
+// numbers, and what is left of a dividend is exact.
+Powers dividends(Scalar s) { return s == Scalar::f64 ? Powers{-800, 700} : Powers{-98, 64}; }
+Powers divisors(Scalar s) { return s == Scalar::f64 ? Powers{-300, 200} : Powers{-60, 26}; }
+// Those of which some are; and what a divisor's dividends are at most times, or one of it.
+Powers anyDividends(Scalar s) { return s == Scalar::f64 ? Powers{-960, 1022} : Powers{-98, 126}; }
+Powers anyDivisors(Scalar s) { return s == Scalar::f64 ? Powers{-1020, 1020} : Powers{-124, 124}; }
 
 Scalar wordOf(Scalar s) { return s == Scalar::f64 ? Scalar::i64 : Scalar::i32; }
 
@@ -27,73 +30,91 @@ V magnitudeOf(Builder& b, V x) {
   return b.binary(Opcode::and_, b.cast(Opcode::bitcast, x, word.scalar), b.constant(word, mask));
 }
 
-V isOutside(Builder& b, V bits, const Range& range) {
-  const bool wide = b.type(bits).scalar == Scalar::i64;
-  const int mantissa = wide ? 52 : 23, bias = wide ? 1023 : 127;
-  auto power = [&](int e) {
-    return b.constant(b.type(bits), static_cast<uint64_t>(bias + e) << mantissa);
-  };
-  V lowest = power(range.least);
-  V span = b.isub(power(range.most), lowest);
-  return b.compare(Opcode::icmp, Predicate::ugt, b.isub(bits, lowest), span);
+// What the bits of a number are more once it is multiplied by 2^e.
+V exponent(Builder& b, V bits, int64_t e) {
+  const int mantissa = b.type(bits).scalar == Scalar::i64 ? 52 : 23;
+  return b.constant(b.type(bits), static_cast<uint64_t>(e) << mantissa);
 }
 
-// Made of an integer: 0, or from 1 to 2^64, which is among the dividends.
+V powerOf2(Builder& b, V bits, int e) {
+  return exponent(b, bits, e + (b.type(bits).scalar == Scalar::i64 ? 1023 : 127));
+}
+
+// Magnitudes, as bits.
+struct Range {
+  V least, most;
+};
+Range rangeOf(Builder& b, V bits, const Powers& of) {
+  return {powerOf2(b, bits, of.least), powerOf2(b, bits, of.most)};
+}
+
+V isOutside(Builder& b, V bits, const Range& range) {
+  return b.compare(Opcode::icmp, Predicate::ugt, b.isub(bits, range.least),
+                   b.isub(range.most, range.least));
+}
+
+// Made of an integer: 0, or from 1 to 2^64.
 bool isWhole(Builder& b, V x) {
   const Inst* def = b.kernel().def(x);
   return def && (def->op == Opcode::sitofp || def->op == Opcode::uitofp);
 }
 
-V quotientOf(Builder& b, V x, V y) {
-  const bool has_range = b.type(x).scalar == Scalar::f64;
-  return has_range ? b.binary(Opcode::fdiv, x, y) : inDoubles(b, Opcode::fdiv, x, y);
-}
+V reciprocalOf(Builder& b, V y) { return b.binary(Opcode::fdiv, b.number(b.type(y), 1), y); }
 
-// 1 / y, and what it lacks.
-struct Reciprocal {
-  V y, high, low;
-};
-Reciprocal reciprocalOf(Builder& b, V y) {
-  V one = b.number(b.type(y), 1);
-  V high = b.binary(Opcode::fdiv, one, y);
-  return {y, high, b.fmul(b.fma(b.unary(Opcode::fneg, y), high, one), high)};
-}
-
-// First right to one ulp; what is left of the dividend, which is exact, then rounds it as division
-// would (Markstein).
-V quotientBy(Builder& b, V x, const Reciprocal& of) {
-  V about = b.fma(x, of.high, b.fmul(x, of.low));
-  V rest = b.fma(b.unary(Opcode::fneg, about), of.y, x);
-  return b.fma(rest, of.high, about);
+// What is left of the dividend, which is exact, rounds its product with the reciprocal as division
+// would (Markstein; Brisebarre, Muller and Raina, Accelerating correctly rounded floating-point
+// division when the divisor is known in advance, 2004).
+V quotientBy(Builder& b, V x, V y, V reciprocal) {
+  V about = b.fmul(x, reciprocal);
+  V rest = b.fma(b.unary(Opcode::fneg, about), y, x);
+  return b.fma(rest, reciprocal, about);
 }
 
 V unlessUnsafe(Builder& b, V unsafe, V quotient, V x, V y) {
   const Type type = b.type(x), types[] = {type, type, type};
   const FunctionId divide =
       b.function(cat("divide.", toString(type)), types,
-                 [&](std::span<const V> v) { return quotientOf(b, v[1], v[2]); });
+                 [&](std::span<const V> v) { return divideBranching(b, v[1], v[2]); });
   return b.rarely(unsafe, divide, std::array{quotient, x, b.widen(y, type.lanes)});
 }
 
 // The quotient of +0 by a positive number is +0 by itself.
 V divideWhole(Builder& b, V x, V y) {
   V bits = b.cast(Opcode::bitcast, y, wordOf(b.type(y).scalar));
-  V unsafe = b.any(isOutside(b, bits, divisors(b.type(y).scalar)));
-  return unlessUnsafe(b, unsafe, quotientBy(b, x, reciprocalOf(b, y)), x, y);
+  V unsafe = b.any(isOutside(b, bits, rangeOf(b, bits, divisors(b.type(y).scalar))));
+  return unlessUnsafe(b, unsafe, quotientBy(b, x, y, reciprocalOf(b, y)), x, y);
 }
 
-// By 1 / y, which loops over x work out once.
+// What is safe to divide by a y of this size. Rows have a divisor each, for which it takes less
+// time to have a range for all.
+struct Safe {
+  Range dividends;
+  V no_divisor;  // where y is none of
+};
+Safe whatIsSafe(Builder& b, V y) {
+  const Scalar s = b.type(y).scalar;
+  V size = magnitudeOf(b, y);
+  if (!b.isFromOutside(y, 2))
+    return {rangeOf(b, size, dividends(s)), isOutside(b, size, rangeOf(b, size, divisors(s)))};
+  const int farthest = anyDivisors(s).most;
+  V reach = exponent(b, size, farthest);
+  V least = powerOf2(b, size, anyDividends(s).least);
+  V most = powerOf2(b, size, anyDividends(s).most - farthest);
+  return {{b.binary(Opcode::smax, b.isub(size, reach), least),
+           b.iadd(b.binary(Opcode::smin, size, most), reach)},
+          isOutside(b, size, rangeOf(b, size, anyDivisors(s)))};
+}
+
+// By 1 / y, which loops over x work out once. Microcode would take part in arithmetic on dividends
+// that are not safe, but for 0, whose product is its quotient.
 V divideByReciprocal(Builder& b, V x, V y) {
-  const Type type = b.type(x);
+  const Safe safe = whatIsSafe(b, y);
   V size = magnitudeOf(b, x);
   V some = b.compare(Opcode::icmp, Predicate::ne, size, b.integer(b.type(size), 0));
-  V outside = b.binary(Opcode::and_, some, isOutside(b, size, dividends(type.scalar)));
-  V unsafe = b.binary(Opcode::or_, b.any(outside),
-                      b.any(isOutside(b, magnitudeOf(b, y), divisors(type.scalar))));
-  // Microcode would take part in arithmetic on subnormal numbers, whose quotients are not used.
-  V dividend = b.select(outside, b.number(type, 1), x);
-  const Reciprocal of = reciprocalOf(b, y);
-  V quotient = b.select(some, quotientBy(b, dividend, of), b.fmul(dividend, of.high));
+  V outside = b.binary(Opcode::and_, isOutside(b, size, safe.dividends), some);
+  V dividend = b.select(outside, b.number(b.type(x), 1), x), reciprocal = reciprocalOf(b, y);
+  V quotient = b.select(some, quotientBy(b, dividend, y, reciprocal), b.fmul(dividend, reciprocal));
+  V unsafe = b.binary(Opcode::or_, b.any(outside), b.any(safe.no_divisor));
   return unlessUnsafe(b, unsafe, quotient, x, y);
 }
 

@@ -34,6 +34,12 @@ V isTiny(Builder& b, V size, V least) {
   return b.binary(Opcode::and_, b.compare(Opcode::icmp, Predicate::slt, size, least), some);
 }
 
+// Of smaller ones the quotient by y may be subnormal.
+V leastDividend(Builder& b, V y) {
+  V size = magnitudeOf(b, y);
+  return b.iadd(size, exponent(b, size, -(kBias - 2)));
+}
+
 // `op` of the first argument and the others, in lanes that are tiny by way of f64.
 using Arithmetic = std::function<V(V x, std::span<const V> rest, bool in_doubles)>;
 V lookAt(Builder& b, const char* name, V tiny, V x, std::span<const V> rest, const Arithmetic& op) {
@@ -91,13 +97,18 @@ V multiplyLooking(Builder& b, V x, V y, V sum) {
 }
 
 V divideLooking(Builder& b, V x, V y) {
-  V size = magnitudeOf(b, y);
-  V least = b.iadd(size, exponent(b, size, -(kBias - 2)));
-  return lookAt(b, "divide", isTiny(b, magnitudeOf(b, x), least), x, std::array{y},
-                [&](V v, auto rest, bool in_doubles) {
+  V tiny = isTiny(b, magnitudeOf(b, x), leastDividend(b, y));
+  return lookAt(b, "divide", tiny, x, std::array{y}, [&](V v, auto rest, bool in_doubles) {
     return in_doubles ? inDoubles(b, Opcode::fdiv, v, rest[0])
                       : b.binary(Opcode::fdiv, v, rest[0]);
   });
+}
+
+V divideBranching(Builder& b, V x, V y) {
+  if (b.type(x).scalar != Scalar::f32) return b.binary(Opcode::fdiv, x, y);
+  V tiny = isTiny(b, magnitudeOf(b, x), leastDividend(b, y));
+  return b.ifElse(b.any(tiny), [&] { return Builder::Values{inDoubles(b, Opcode::fdiv, x, y)}; },
+                  [&] { return Builder::Values{b.binary(Opcode::fdiv, x, y)}; }, true)[0];
 }
 
 }  // namespace tercel::kernel

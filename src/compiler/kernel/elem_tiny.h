@@ -18,5 +18,7 @@ bool looksForTiny(const Builder& b, V x);
 // x * y, added to `sum` where there is one, and x / y, where it is looked for tiny results first.
 V multiplyLooking(Builder& b, V x, V y, V sum);
 V divideLooking(Builder& b, V x, V y);
+// x / y, in one way or the other.
+V divideBranching(Builder& b, V x, V y);
 
 }  // namespace tercel::kernel
