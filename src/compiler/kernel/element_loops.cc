@@ -102,7 +102,8 @@ void ElementLoops::chooseVectors() {
   if (chooseAllRows()) return goOverRows();
   const int64_t extent = plan_.groupExtent(loops_ - 1);
   while (lanes_ > 1 && lanes_ / 2 >= extent) lanes_ /= 2;
-  if (lanes_ > extent && overlapsLast()) lanes_ /= 2;
+  const bool in_two = overlapsLast() || (8 * extent <= 7 * lanes_ && writesWhatItReads());
+  if (lanes_ > extent && in_two) lanes_ /= 2;
   step_ = lanes_;
 }
 

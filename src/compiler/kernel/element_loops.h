@@ -56,6 +56,7 @@ class ElementLoops {
   void goOverRows();
   bool readsInRows(size_t outer, int64_t length) const;
   int64_t opsWithin(int64_t neighbours) const;
+  int64_t mostOps() const;
   bool suits(ShortRows& rows, size_t outer) const;
   std::vector<ir::Value> sameInRows(size_t outer) const;
   bool isSpread(const ir::Op& op, size_t outer) const;

@@ -87,7 +87,8 @@ bool ElementLoops::isSpread(const ir::Op& op, size_t outer) const {
   return true;
 }
 
-constexpr int64_t kMostOps = 40;  // written out: so many ops, in all vectors
+// Written out: so many ops, in all vectors. Rows of their own would wait for each other.
+int64_t ElementLoops::mostOps() const { return low_.mayStoreAgain() ? 40 : 160; }
 
 // A few rows, none as long as a vector: all of them in as few vectors as they fill, the last one not
 // whole.
@@ -104,7 +105,7 @@ bool ElementLoops::chooseAllRows() {
   rows.vectors = (elements + lanes_ - 1) / lanes_;
   // More than there are, where the last vector is not whole.
   rows.rows = (rows.vectors * lanes_ + rows.length - 1) / rows.length;
-  if (rows.length >= lanes_ || rows.vectors * opsWithin(elements) > kMostOps) return false;
+  if (rows.length >= lanes_ || rows.vectors * opsWithin(elements) > mostOps()) return false;
   if (!readsInRows(0, rows.length)) return false;
   short_ = rows;
   return true;
@@ -117,7 +118,7 @@ bool ElementLoops::suits(ShortRows& rows, size_t outer) const {
   auto fits = [&](int64_t vectors) {
     rows.vectors = vectors;
     rows.rows = vectors * lanes_ / rows.length;
-    return plan_.groupExtent(outer) >= rows.rows && vectors * (all - once) <= kMostOps;
+    return plan_.groupExtent(outer) >= rows.rows && vectors * (all - once) <= mostOps();
   };
   // What is made once takes whole vectors.
   const bool is_full = once > 0 && fits(rows.length);
