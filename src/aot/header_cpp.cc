@@ -18,7 +18,7 @@ namespace @_program {
 // What a call that failed throws; code() is a tercel_code.
 class Error : public std::runtime_error {
  public:
-  Error(int code, const char* message) : std::runtime_error(message), code_(code) {}
+  Error(int code, const std::string& message) : std::runtime_error(message), code_(code) {}
   int code() const { return code_; }
 
  private:
@@ -40,8 +40,8 @@ class Array {
   std::size_t size() const { return size_; }
   T* of(std::size_t elements, const char* name) const {
     if (size_ == elements) return data_;
-    throw std::invalid_argument(std::string(name) + " has " + std::to_string(elements) +
-                                " elements, not " + std::to_string(size_));
+    throw Error(TERCEL_INVALID_ARGUMENT, std::string(name) + " has " + std::to_string(elements) +
+                                             " elements, not " + std::to_string(size_));
   }
 
  private:
@@ -124,7 +124,8 @@ std::string method(const program::Artifact& artifact, const program::Procedure& 
   for (const Parameter& p : parametersOf(procedure)) {
     parameters += cat(parameters.empty() ? "" : ", ", p.type, " ", p.name, " /* ",
                       toString(p.shape), " */");
-    values += cat(", ", p.name, ".of(", cElements(p.shape), ", \"", p.name, "\")");
+    values += cat(", ", p.name, ".of(", cElements(p.shape), ", \"", artifact.name, ": ",
+                  program::fullName(procedure), ": ", p.name, "\")");
   }
   return cat("\n  void ", method_name, "(", parameters, ") {\n    check(::", artifact.name, "_",
              program::fullName(procedure), "(handle_", values, "));\n  }\n");
@@ -157,7 +158,7 @@ std::string dispatcher(const std::vector<const program::Procedure*>& signatures,
     listed += cat(i == 0 ? "" : ", ", signatures[i]->signature);
   }
   return cat("\n  void ", method_name, "(", parameters, ") {\n", choice,
-             "    throw std::invalid_argument(\"", signatures[0]->name,
+             "    throw Error(TERCEL_INVALID_ARGUMENT, \"", signatures[0]->name,
              " has no signature for arguments of these sizes: there are ", listed, "\");\n  }\n");
 }
 

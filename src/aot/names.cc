@@ -70,6 +70,12 @@ bool isNamedLikeMacro(std::string_view name) {
          std::ranges::any_of(kMacroSuffixes, [&](auto part) { return name.ends_with(part); });
 }
 
+// _Bool, __x86_64__.
+bool isOfImplementation(std::string_view name) {
+  return name.size() > 1 && name[0] == '_' &&
+         (name[1] == '_' || (name[1] >= 'A' && name[1] <= 'Z'));
+}
+
 struct CType {
   DType dtype;
   const char* name;
@@ -87,7 +93,7 @@ constexpr CType kTypes[] = {
 }  // namespace
 
 bool isReserved(std::string_view name) {
-  return std::ranges::find(kReserved, name) != kReserved.end() || isNamedLikeMacro(name);
+  return isOfImplementation(name) || std::ranges::find(kReserved, name) != kReserved.end() || isNamedLikeMacro(name);
 }
 
 bool isOfCLibrary(const std::string& name) {

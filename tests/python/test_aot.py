@@ -405,6 +405,28 @@ def test_weak_types_of_several_signatures():
     assert Scale().run(np.ones(3, np.float32), HALF).dtype == np.float16
 
 
+def test_globals_inside_of_transformed_functions():
+    """What is read, or was put into a tree before, there first."""
+    class Inside(Program):
+        _state = {"rate": 0.5, "w": np.ones(2, np.float32)}
+        _scale = jnp.asarray(2.0)
+
+        def run(self, x=Program.like(np.ones(2, np.float32))):
+            y = jax.jit(lambda v: v * self._scale)(x)
+            y, _ = jax.lax.scan(lambda c, _: (c * self._state["rate"], None), y, None, length=2)
+            self._state["w"] = self._state["w"] + x
+            self._state["rate"] = self._state["rate"] / 2
+            loss = jax.grad(lambda v: jnp.sum(v * self._state["rate"] * self._state["w"]))(x)
+            return y + self._scale, loss + self._state["rate"]
+
+    loaded = tercel.load(Program.get_compiled_artifact(Inside).to_bytes())
+    for program in Inside(), loaded:
+        for rate, w, factor in ((0.25, 2, 0.5), (0.125, 3, 0.125)):
+            given, loss = program.run(np.ones(2, np.float32))
+            np.testing.assert_allclose(given, np.full(2, factor + 2))
+            np.testing.assert_allclose(loss, np.full(2, rate * w + rate))
+
+
 def test_weak_types_of_globals():
     class Rate(Program):
         _rate = jnp.asarray(0.1)

@@ -81,6 +81,50 @@ def test_an_instance_is_not_called_by_itself():
     np.testing.assert_array_equal(loaded.new_instance().add(x)[0], 4 * np.ones(3))
 
 
+def test_a_print_changes_nothing_else():
+    """Beside it all is lowered as for CPUs, and as in the plugin."""
+    def decompose(a):
+        choice = jax.lax.platform_dependent(a, cpu=lambda v: v + 1, default=lambda v: v + 2)
+        return (choice, jnp.linalg.qr(a), jnp.linalg.svd(a), jnp.linalg.eigvalsh(a @ a.T),
+                jnp.linalg.solve(a, a[0]))
+
+    def prints(a):
+        def step(carry, i):
+            jax.debug.print("step {}", i)
+            return jax.lax.cond(i > 0, lambda c: c + 1, lambda c: 2 * c, carry), i
+
+        jax.debug.print("{}", a[0, 0])
+        return decompose(a), jax.lax.scan(step, a, jnp.arange(3))
+
+    a = np.random.default_rng(3).normal(size=(5, 5)).astype(np.float32)
+    results, (last, _) = package.load(aot.compile(prints, a).to_bytes()).prints(a)
+    for given, wanted in zip(jax.tree.leaves(results), jax.tree.leaves(jax.jit(decompose)(a))):
+        np.testing.assert_array_equal(given, wanted)
+    np.testing.assert_array_equal(last, (2 * a + 1) + 1)
+
+
+def test_a_call_that_fails_changes_no_global():
+    def refuses(x):
+        if x[0] > 5:
+            raise ValueError("too much")
+        return x
+
+    class Counts(Program):
+        _count = np.zeros(3, np.float32)
+
+        def add(self, x=Program.like(VECTOR)):
+            self._count = self._count + 1
+            return jax.pure_callback(refuses, KIND, x)
+
+    program = Counts()
+    program.add(VECTOR)
+    with pytest.raises(Exception, match="too much"):
+        program.add(VECTOR + 9)
+    np.testing.assert_array_equal(program._count, np.ones(3))
+    program.add(VECTOR)
+    np.testing.assert_array_equal(program._count, 2 * np.ones(3))
+
+
 def triple(x):
     return np.asarray(3 * x)
 

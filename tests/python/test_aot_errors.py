@@ -16,6 +16,7 @@ VECTOR = np.zeros(3, np.float32)
 class State(Program):
     _params = {"w": jnp.zeros(3), "in": [jnp.zeros(2, jnp.int32)]}
     _table = Program.export_global(VECTOR, mutable=False)
+    _table2 = {"a": jnp.zeros(3), "b": jnp.zeros(3)}
 
     def run(self, x=Program.like({"a": VECTOR, "b": [VECTOR, 1]}), flag=True):
         return x["a"] * self._params["w"]
@@ -59,6 +60,10 @@ class State(Program):
 
     def not_a_global(self, x=Program.like(VECTOR)):
         Program.store_global(x, x)
+
+    def one_of_two(self, x=Program.like(VECTOR)):
+        self._table2["a"] = self._table2["b"] = x
+        Program.store_global(self._table2["b"], 2 * x)
 
     def copies(self):
         return copy.copy(self)
@@ -107,6 +112,9 @@ A_TREE = {"a": VECTOR, "b": [VECTOR, 1]}
     (lambda m: m.plain([1, 2, 3]), TypeError, "State.plain: x: a list in place of an array"),
     (lambda m: m.plain("text"), TypeError, r"State.plain: x: a str in place of float32\[3\]"),
     (lambda m: m.not_a_global(VECTOR), TypeError, "not_a_global: store_global takes globals"),
+    (lambda m: m.one_of_two(VECTOR), TypeError,
+     "one_of_two: store_global: table2.a and table2.b are the same object here"),
+    (lambda m: m.run(A_TREE, flag=np.ones(2)), ValueError, "State.run: flag is the constant True"),
     (lambda m: jax.jit(m.plain)(VECTOR), TypeError, "State.plain has a state"),
     (lambda m: setattr(m, "_params", {"w": VECTOR}), TypeError, "State: the tree of params lacks"),
     (lambda m: setattr(m, "_table", VECTOR), TypeError, "State: table is not mutable"),

@@ -164,7 +164,8 @@ int main() {
   if (y[3] != 6 || sum[0] != 15) return 1;
   try {
     program.total(wrong, sum);
-  } catch (const std::invalid_argument& error) {
+  } catch (const sized_program::Error& error) {
+    if (error.code() != TERCEL_INVALID_ARGUMENT) return 3;
     const std::string message = error.what();
     return message != "total has no signature for arguments of these sizes: there are n1, n4";
   }

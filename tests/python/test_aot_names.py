@@ -19,7 +19,8 @@ PROCEDURES = ("const", "new", "new_", "private", "co_await", "requires", "xor", 
               "this", "errno", "linux", "uint8_t", "get", "setGlobal", "check", "Array",
               "Instance", "Error", "handle_", "instance", "main", "namespace")
 ARGUMENTS = ("uint8_t", "instance", "check", "Array", "handle", "handle_", "NULL", "template",
-             "concept", "std", "result", "program", "I", "EOF", "NAN", "stdin", "complex")
+             "concept", "std", "result", "program", "I", "EOF", "NAN", "stdin", "complex", "_Bool",
+             "__x86_64__")
 HEADERS = ("complex.h", "errno.h", "math.h", "stdio.h", "stdnoreturn.h", "unistd.h")
 MAIN = """
 #include <array>

@@ -1,8 +1,7 @@
-"""Callbacks of programs that leave Python: a lowering of ours for each.
+"""Callbacks of programs that leave Python: a primitive of ours in place of each.
 
-They are registered for a platform of our own. A callback becomes a custom call to a function of
-its name, which whoever runs the program serves; jax.debug.print is a custom call that the runtime
-itself can serve.
+A callback becomes a custom call to a function of its name, which whoever runs the program serves;
+jax.debug.print is a custom call that the runtime itself can serve. All else stays as for CPUs.
 """
 
 import functools
@@ -10,12 +9,13 @@ import re
 import types as python_types
 
 import jax
+import jax.extend
 import jax.ffi
 import jax.numpy as jnp
+from jax.interpreters import mlir
 
 from tercel.aot import types
 
-PLATFORM = "tercel"
 DEBUG_PRINT = "tercel_debug_print"  # src/runtime/engine/debug_print.cc
 _NAMES = {"pure_callback": "jax.pure_callback", "io_callback": "jax.experimental.io_callback",
           "debug_callback": "jax.debug.callback", "debug_print": "jax.debug.print"}
@@ -26,15 +26,13 @@ def are_in(program):
     return any(equation.primitive.name in _NAMES for equation in _equations(program.jaxpr))
 
 
-def register(program):
-    """Registers the lowerings of those that are in it."""
-    from jax.interpreters import mlir
-    jax.devices()  # JAX takes rules for platforms that are there
-    rules = {"pure_callback": functools.partial(_call, effect=False),
-             "io_callback": functools.partial(_call, effect=True), "debug_print": _debug_print}
-    for primitive in {equation.primitive for equation in _equations(program.jaxpr)}:
-        if primitive.name in rules:
-            mlir.register_lowering(primitive, rules[primitive.name], platform=PLATFORM)
+def leaving(function):
+    """The function, of arrays, with our primitives in place of its callbacks."""
+    def leaves(*operands):
+        program = jax.make_jaxpr(function)(*operands)
+        return jax.extend.core.jaxpr_as_fun(_replaced(program))(*operands)
+
+    return leaves
 
 
 def obstacles(program, where, known):
@@ -110,15 +108,48 @@ def _parts(function):
     return function.__code__, list(map(id, held))
 
 
-def _call(context, *operands, callback, effect, **options):
-    del options
-    rule = jax.ffi.ffi_lowering(_function_name(callback), has_side_effect=effect)
-    return rule(context, *operands)
+def _replaced(part):
+    """A jaxpr, or what else a parameter may be, with those in it."""
+    if isinstance(part, (tuple, list)):
+        return type(part)(map(_replaced, part)) if type(part) in (tuple, list) else part
+    if isinstance(part, jax.extend.core.ClosedJaxpr):
+        return part.replace(jaxpr=_replaced(part.jaxpr))
+    if isinstance(part, jax.extend.core.Jaxpr):
+        return part.replace(eqns=list(map(_replaced_equation, part.eqns)))
+    return part
 
 
-def _debug_print(context, *operands, **options):
-    rule = jax.ffi.ffi_lowering(DEBUG_PRINT, has_side_effect=True)
-    return rule(context, *operands, format=_print_text(context.avals_in, **options))
+def _replaced_equation(equation):
+    params, name = equation.params, equation.primitive.name
+    if name not in _NAMES:
+        return equation.replace(params={key: _replaced(value) for key, value in params.items()})
+    target, attributes = DEBUG_PRINT, ()
+    if name == "debug_print":
+        kinds = [value.aval for value in equation.invars]
+        attributes = (("format", _print_text(kinds, **params)),)
+    else:
+        target = _function_name(params["callback"])
+    return equation.replace(primitive=_call, params={
+        "target": target, "attributes": attributes, "effect_types": frozenset(equation.effects),
+        "has_side_effect": name != "pure_callback",
+        "results": tuple(value.aval for value in equation.outvars)})
+
+
+_call = jax.extend.core.Primitive("tercel_call")
+_call.multiple_results = True
+
+
+@_call.def_effectful_abstract_eval
+def _results(*operands, results, effect_types, **params):
+    return results, effect_types
+
+
+def _lower(context, *operands, target, attributes, has_side_effect, **params):
+    rule = jax.ffi.ffi_lowering(target, has_side_effect=has_side_effect)
+    return rule(context, *operands, **dict(attributes))
+
+
+mlir.register_lowering(_call, _lower)
 
 
 def _print_text(kinds, *, fmt, in_tree, static_args, has_placeholders, **options):

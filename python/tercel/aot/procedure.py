@@ -143,7 +143,11 @@ class Procedure:
 
 def _is_constant(value, constant):
     """A NaN is one, too, though it is not equal to itself."""
-    return value is constant or value == constant or value != value and constant != constant
+    try:
+        equal = value == constant or value != value and constant != constant
+        return value is constant or bool(equal)
+    except ValueError:  # of an array of several elements
+        return False
 
 
 @dataclasses.dataclass(frozen=True)

@@ -10,6 +10,8 @@ import jax.numpy as jnp
 from tercel.aot import callbacks, types
 from tercel.aot.values import Values, tracing
 
+_PLATFORM = "cpu"
+
 
 class Traced:
     """One signature of a procedure. `function` takes the values of `used`, then the arguments'
@@ -28,8 +30,13 @@ class Traced:
         return list(map(types.strong, kinds))
 
     @functools.cached_property
+    def may_fail(self):
+        return callbacks.are_in(self._program)
+
+    @functools.cached_property
     def jitted(self):
-        donated = tuple(place for place, i in enumerate(self.used) if i in self.stored)
+        donated = () if self.may_fail else tuple(
+            place for place, i in enumerate(self.used) if i in self.stored)
         return jax.jit(self.function, donate_argnums=donated)
 
     def call(self, values, leaves):
@@ -41,40 +48,42 @@ class Traced:
             values.flush()
             used = [values.take(i) if i in self.stored else values.values[i] for i in self.used]
             outputs = self.jitted(*used, *leaves)
+            if self.may_fail:
+                jax.block_until_ready(outputs)
             for i, value in zip(self.stored, outputs[self.result_tree.num_leaves:]):
                 values.put(i, value)
         return jax.tree.unflatten(self.result_tree, outputs[:self.result_tree.num_leaves])
 
     @functools.cached_property
     def exported(self):
-        """jax.export's view of the function, as for CPUs but for its callbacks."""
-        if not callbacks.are_in(self._program):
-            return self._export("cpu")
+        """jax.export's view of the function, for CPUs."""
         found = callbacks.obstacles(self._program, self.where, self.declaration.callbacks)
         obstacles = ", ".join(dict.fromkeys(found))
         if obstacles:
             raise NotImplementedError(f"{self.where}: cannot leave Python: {obstacles}")
-        callbacks.register(self._program)
-        return self._export(callbacks.PLATFORM)
-
-    def stablehlo(self):
-        return self._lowered(self.exported.platforms).as_text()
-
-    def _export(self, platform):
-        function = jax.jit(self.function, keep_unused=True)
-        export = functools.partial(jax.export.export, function, platforms=[platform])
+        export = functools.partial(jax.export.export, self._leaving, platforms=[_PLATFORM])
         try:
             return export()(*self.operand_types)
         except ValueError:
             # Custom calls: whoever runs the program serves them.
-            text = self._lowered((platform,)).as_text()
             checks = [jax.export.DisabledSafetyCheck.custom_call(name)
-                      for name in set(re.findall(r'custom_call @"?([\w.$]+)', text))]
+                      for name in set(re.findall(r'custom_call @"?([\w.$]+)', self._text()))]
             return export(disabled_checks=checks)(*self.operand_types)
 
-    def _lowered(self, platforms):
-        function = jax.jit(self.function, keep_unused=True)
-        return function.trace(*self.operand_types).lower(lowering_platforms=platforms)
+    def stablehlo(self):
+        return self.exported and self._text()
+
+    def _text(self):
+        traced = self._leaving.trace(*self.operand_types)
+        return traced.lower(lowering_platforms=(_PLATFORM,)).as_text()
+
+    @functools.cached_property
+    def _leaving(self):
+        function = self.function
+        if self.may_fail:
+            function = callbacks.leaving(function)
+            function.__name__ = self.procedure.name
+        return jax.jit(function, keep_unused=True)
 
     @functools.cached_property
     def function(self):
@@ -86,11 +95,12 @@ class Traced:
             results, after = self._run(values, given)
             if after.stored != set(self.stored) or not after.read <= set(self.used):
                 raise RuntimeError(f"{self.where} is not the same when it is traced again")
-            inputs = set(map(id, operands))
             # No result is memory that a later call may overwrite.
-            leaves = [jnp.copy(leaf) if id(leaf) in inputs else leaf
-                      for leaf in jax.tree.leaves(results)]
-            return tuple(leaves + [after.values[i] for i in self.stored])
+            taken, outputs = set(map(id, operands)), []
+            for leaf in jax.tree.leaves(results) + self._values_of(after):
+                outputs.append(jnp.copy(leaf) if id(leaf) in taken else leaf)
+                taken.add(id(leaf))
+            return tuple(outputs)
 
         function.__name__ = self.procedure.name
         return function
@@ -100,7 +110,7 @@ class Traced:
             results, after = self._run(values, arguments)
             self.used = sorted(after.read)
             self.stored = sorted(after.stored)
-            return results, [after.values[i] for i in self.stored]
+            return results, self._values_of(after)
 
         explore.__name__ = self.where
         try:
@@ -114,6 +124,11 @@ class Traced:
                 f"{self.where} stores into a global what comes from inside of jit, grad, scan, "
                 "cond or vmap: return it from there, and store that")
         self.result_tree = jax.tree.structure(self.results)
+
+    def _values_of(self, after):
+        """The new values of the globals that are stored."""
+        known = self.declaration.globals
+        return [types.converted(after.values[i], known[i].type, self.where) for i in self.stored]
 
     def _run(self, values, arguments):
         after = Values(self.declaration, self.where, values)

@@ -122,6 +122,12 @@ class Names(tuple):
 
 def converted(value, kind, where):
     """The value as an array of exactly this type; Python's numbers take it where they can."""
+    value = fitting(value, kind, where)
+    return jnp.asarray(value, kind.dtype) if getattr(value, "weak_type", False) else value
+
+
+def fitting(value, kind, where):
+    """As converted, but that the array may be of a weak type."""
     if is_number(value) and not isinstance(value, np.generic):
         if kind.shape != () or not _holds(kind.dtype, value):
             raise ValueError(f"{where}: a Python {type(value).__name__} in place of {text(kind)}")
@@ -134,13 +140,12 @@ def converted(value, kind, where):
     if tuple(value.shape) != kind.shape or dtype != kind.dtype:
         given = jax.ShapeDtypeStruct(value.shape, dtype)
         raise ValueError(f"{where}: {text(given)} in place of {text(kind)}")
-    weak = getattr(value, "weak_type", False)
-    return jnp.asarray(value, kind.dtype) if weak else value
+    return value
 
 
 def as_declared(value, kind):
     """An array of this type, weak where that is: those that come in and are stored are not."""
-    if not kind.weak_type:
+    if not kind.weak_type or getattr(value, "weak_type", False):
         return value
     return jax.lax.convert_element_type_p.bind(value, new_dtype=kind.dtype, weak_type=True,
                                                sharding=None)

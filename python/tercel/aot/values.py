@@ -16,13 +16,15 @@ class Values:
     """Reading gives plain trees; what is changed in them counts as stored.
 
     A tree that was handed out is looked at again before each access and at the end, so that
-    `self._params["w"] = new` needs no trees of a kind of our own.
+    `self._params["w"] = new` needs no trees of a kind of our own. That may be inside of jit or
+    scan, where no operation on what is outside may be made.
     """
 
     def __init__(self, declaration, where, values):
         self.declaration = declaration
         self.where = where
-        self.values = list(values)
+        self.values = [value if value is None else types.as_declared(value, known.type)
+                       for value, known in zip(values, declaration.globals)]
         self.read = set()  # what was loaded before anything was stored there
         self.stored = set()
         # Name of an attribute -> its tree, the leaves in it, the values that it was made of.
@@ -43,27 +45,38 @@ class Values:
     def store(self, attribute, tree):
         self.flush()
         self._views.pop(attribute.name, None)
-        self._write(attribute, [self.values[index] for index in attribute.leaves], tree)
+        old = [self.values[index] for index in attribute.leaves]
+        self._write(attribute, old, tree, _copied)
 
     def flush(self):
         for name in list(self._views):
             # Put back where it could be stored: a wrong tree is refused once.
             tree, seen, made_of = self._views.pop(name)
             attribute = self.declaration.attributes[name]
-            leaves = self._write(attribute, seen, tree)
+            leaves = self._write(attribute, seen, tree, self._kept)
             made_of = [was if new is old else self.values[index] for was, old, new, index
                        in zip(made_of, seen, leaves, attribute.leaves)]
             self._views[name] = tree, leaves, made_of
 
     def find(self, part):
         """The attribute and the places among its leaves of a tree that load has given out."""
+        found = {}  # the globals -> where they are
         for name, (tree, _, _) in self._views.items():
-            start = 0
+            attribute, start = self.declaration.attributes[name], 0
             for node, leaves in _nodes(tree):
                 if node is part:
-                    return self.declaration.attributes[name], range(start, start + leaves)
+                    places = range(start, start + leaves)
+                    found.setdefault(tuple(attribute.leaves[i] for i in places), (attribute, places))
                 start += _is_leaf(node)
-        raise TypeError(f"{self.where}: store_global takes globals: self._params, or a part of it")
+        if not found:
+            raise TypeError(
+                f"{self.where}: store_global takes globals: self._params, or a part of it")
+        if len(found) > 1:
+            names = " and ".join(attribute.names[places.start] if places else attribute.name
+                                 for attribute, places in found.values())
+            raise TypeError(f"{self.where}: store_global: {names} are the same object here, put "
+                            "there by assignments: assign the one that is meant")
+        return next(iter(found.values()))
 
     def store_part(self, part, tree):
         attribute, places = self.find(part)
@@ -73,9 +86,12 @@ class Values:
         whole[places.start:places.stop] = leaves
         self.store(attribute, jax.tree.unflatten(attribute.treedef, whole))
 
-    def _write(self, attribute, old, tree):
+    # Of what was put into a tree.
+    _kept = staticmethod(types.fitting)
+
+    def _write(self, attribute, old, tree, kept):
         leaves = types.matches(tree, attribute.treedef, attribute.names, self.where)
-        written, copies = {}, {}
+        written, values = {}, {}
         for name, index, before, after in zip(attribute.names, attribute.leaves, old, leaves):
             if after is before:
                 continue
@@ -90,9 +106,8 @@ class Values:
                                      "there, as by jax.tree.map(jnp.copy, tree)")
                 continue
             written[index] = after
-            # No argument, result or other global is the same array.
-            copies[index] = jnp.copy(types.converted(after, known.type, where))
-        for index, value in copies.items():
+            values[index] = kept(after, known.type, where)
+        for index, value in values.items():
             self.values[index] = value
             self.stored.add(index)
         return leaves
@@ -103,9 +118,14 @@ class InstanceValues(Values):
     seen; one thread at a time is in here."""
 
     def __init__(self, declaration, values):
-        super().__init__(declaration, declaration.class_name, values)
+        super().__init__(declaration, declaration.class_name, (None for _ in declaration.globals))
+        self.values = list(values)
         self.lock = threading.RLock()
         self._seen = set()
+
+    @staticmethod
+    def _kept(value, kind, where):
+        return _copied(value, kind, where)
 
     @classmethod
     def first(cls, declaration):
@@ -155,6 +175,11 @@ def tracing(values):
 def current():
     """Of the procedure that is being traced on this thread."""
     return getattr(_tracing, "values", None)
+
+
+def _copied(value, kind, where):
+    """No argument, result or other global is the same array."""
+    return jnp.copy(types.converted(value, kind, where))
 
 
 def _start(known):
