@@ -95,6 +95,22 @@ def test_no_place_for_the_program(tmp_path):
         destroy(program)  # it stays the library's
 
 
+def test_a_librarys_functions_have_its_parts(tmp_path):
+    """Before its own program is loaded, too."""
+    data = aot.compile(lambda x: x.sort(), np.zeros(300, np.float32), name="sorts")
+    data.save_library(tmp_path)
+    data.save(tmp_path / "sorts.tercel")
+    library = ctypes.CDLL(str(tmp_path / "sorts.so"))
+    library.sorts_api.restype = ctypes.POINTER(ctypes.c_void_p * 6)
+    functions = library.sorts_api().contents
+    open_program = ctypes.CFUNCTYPE(ctypes.c_int, *[ctypes.c_void_p] * 3)(functions[4])
+    program, path = ctypes.c_void_p(), ctypes.c_char_p(str(tmp_path / "sorts.tercel").encode())
+    library.sorts_error_message.restype = ctypes.c_char_p
+    code = open_program(path, None, ctypes.byref(program))
+    assert code == 0, library.sorts_error_message()
+    ctypes.CFUNCTYPE(None, ctypes.c_void_p)(functions[5])(program)
+
+
 def test_an_instance_of_another_program(tmp_path):
     libraries = []
     for name, size in (("small", 1), ("large", 100)):

@@ -29,7 +29,7 @@ constexpr Forwarded kForwarded[] = {
     {"create", "tercel_embedded_create", 'c', "pp", true},
     {"destroy", "tercel_instance_destroy", 'v', "p"},
     {"error_message", "tercel_error_message", 'p', ""},
-    {"api", "tercel_get_api", 'p', ""},
+    {"api", "tercel_embedded_api", 'p', "", true},
     {"get_global", "tercel_instance_get_global", 'c', "pnpn"},
     {"set_global", "tercel_instance_set_global", 'c', "pnpn"},
     {"save_state", "tercel_instance_save_state", 'c', "pp"},

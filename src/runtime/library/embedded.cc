@@ -29,6 +29,11 @@ Programs& programs() {
   return all;
 }
 
+// One thread at a time.
+void takeParts(const tercel_embedded& library) {
+  for (void (*const* part)(void) = library.parts; *part; ++part) (*part)();
+}
+
 [[gnu::cold]] int refuse(const tercel_instance& instance) {
   return tercel::engine::guarded([&] {
     return tercel::invalidArgument("a procedure of another program was given an instance of ",
@@ -38,6 +43,12 @@ Programs& programs() {
 
 }  // namespace
 
+const tercel_api* tercel_embedded_api(const tercel_embedded* library) {
+  std::lock_guard lock(programs().mutex);
+  takeParts(*library);
+  return tercel_get_api();
+}
+
 int tercel_embedded_load(const tercel_embedded* library, const tercel_load_options* options,
                          tercel_program** program) {
   if (!program) {
@@ -45,7 +56,7 @@ int tercel_embedded_load(const tercel_embedded* library, const tercel_load_optio
         [] { return tercel::invalidArgument("no place for the program"); });
   }
   std::lock_guard lock(programs().mutex);
-  for (void (*const* part)(void) = library->parts; *part; ++part) (*part)();
+  takeParts(*library);
   const auto at = programs().loaded.find(library);
   if (at != programs().loaded.end()) {
     *program = at->second.get();

@@ -25,6 +25,8 @@ TERCEL_EXPORT void tercel_part_baseline(void);
 TERCEL_EXPORT void tercel_part_avx2(void);
 TERCEL_EXPORT void tercel_part_avx512(void);
 
+/* tercel_get_api, whose functions have what the library's program needs. */
+TERCEL_EXPORT const tercel_api* tercel_embedded_api(const tercel_embedded* library);
 /* Loads the program where it is not: `options` are looked at only then. It stays the library's. */
 TERCEL_EXPORT int tercel_embedded_load(const tercel_embedded* library,
                                        const tercel_load_options* options,
