@@ -181,6 +181,17 @@ int tercel_artifact_save(const tercel_artifact* artifact, const char* path) {
   });
 }
 
+int tercel_artifact_save_apart(const tercel_artifact* artifact, const char* path,
+                               const char* weights_path) {
+  return guarded([&]() -> Status {
+    TERCEL_ASSIGN(program::Artifact finished, artifact->builder.finish());
+    finished.has_side_file = true;
+    const std::vector<std::byte> file = program::serializeArtifact(finished);
+    TERCEL_TRY(tercel::engine::writeFile(textOf(weights_path), finished.data.bytes));
+    return tercel::engine::writeFile(textOf(path), file);
+  });
+}
+
 int tercel_artifact_save_library(const tercel_artifact* artifact, const char* directory,
                                  const tercel_library_options* options) {
   return guarded([&]() -> Status {

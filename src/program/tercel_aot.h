@@ -109,6 +109,10 @@ TERCEL_EXPORT int tercel_artifact_serialize(const tercel_artifact* artifact, voi
 TERCEL_EXPORT void tercel_free(void* bytes);
 /* One file; appears whole or not at all. */
 TERCEL_EXPORT int tercel_artifact_save(const tercel_artifact* artifact, const char* path);
+/* The globals' values and large constants into a file of their own, which tercel_load_options name
+ * and which is mapped into memory. */
+TERCEL_EXPORT int tercel_artifact_save_apart(const tercel_artifact* artifact, const char* path,
+                                             const char* weights_path);
 /* <name>.so, <name>.a, <name>.h, <name>.hpp, tercel_program.h and <name>.cmake in a directory that
  * is made where it lacks. */
 TERCEL_EXPORT int tercel_artifact_save_library(const tercel_artifact* artifact,

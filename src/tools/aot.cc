@@ -33,7 +33,7 @@ others), or an artifact that tercel.aot saved. FOLDER gets a library: NAME.so, N
                        0 to 3 (default: 2, which is the plugin's)
   --num-threads=N      of instances that do not say, the caller's included (default: 1)
   --artifact=PATH      write the artifact too
-  --side-file          keep the globals' values in NAME.weights
+  --side-file          keep the globals' values in NAME.weights, of the artifact PATH.weights
 )";
 
 constexpr char kNoTargets[] = "-";
@@ -178,7 +178,11 @@ Status run(CommandLine line) {
                     number(request.num_threads)));
   }
   if (!request.artifact.empty()) {
-    TERCEL_TRY(CALL(plugin, tercel_artifact_save, artifact, request.artifact.c_str()));
+    const std::string weights = request.artifact + ".weights";
+    TERCEL_TRY(request.side_file
+                   ? CALL(plugin, tercel_artifact_save_apart, artifact, request.artifact.c_str(),
+                          weights.c_str())
+                   : CALL(plugin, tercel_artifact_save, artifact, request.artifact.c_str()));
   }
   if (request.folder.empty()) return Status();
   tercel_library_options options = {};

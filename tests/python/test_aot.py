@@ -427,6 +427,33 @@ def test_globals_inside_of_transformed_functions():
             np.testing.assert_allclose(loss, np.full(2, rate * w + rate))
 
 
+def test_functions_that_read_globals_are_traced_again():
+    """JAX keeps what it traced of a function, as with another value of the global."""
+    class Again(Program):
+        _w = np.ones((), np.float32)
+        _tree = {"w": np.ones((), np.float32)}
+
+        def by_attribute(self, x=Program.like(np.float32(1))):
+            gradient = jax.jit(jax.grad(lambda v: self._w ** 2 * v))
+            for _ in range(2):
+                self._w = self._w + gradient(x)  # 1, 2, 6
+            return self._w
+
+        def by_part(self, x=Program.like(np.float32(1))):
+            def step(carry, _):
+                return carry + self._tree["w"], None
+
+            results = []
+            for _ in range(2):
+                results.append(jax.lax.scan(step, x, None, length=2)[0])
+                self._tree["w"] = self._tree["w"] * 10
+            return results
+
+    for program in Again(), tercel.load(Program.get_compiled_artifact(Again).to_bytes()):
+        assert program.by_attribute(np.float32(1)) == 6
+        assert list(map(float, program.by_part(np.float32(1)))) == [3, 21]
+
+
 def test_weak_types_of_globals():
     class Rate(Program):
         _rate = jnp.asarray(0.1)

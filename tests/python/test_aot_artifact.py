@@ -181,6 +181,20 @@ def test_the_file_is_what_the_bytes_are(artifact, tmp_path):
     assert sorted(path.name for path in tmp_path.iterdir()) == ["net.tercel"]
 
 
+def test_values_in_a_file_of_their_own(artifact, batch, tmp_path):
+    whole, path, weights = (tmp_path / name for name in ("whole", "apart", "apart.weights"))
+    artifact.save(whole)
+    artifact.save(path, weights_path=weights)
+    assert path.stat().st_size + weights.stat().st_size <= whole.stat().st_size
+    given = package.load(path, weights=weights).globals
+    for name, value in package.load(whole).globals.items():
+        jax.tree.map(np.testing.assert_array_equal, value, given[name])
+    for source, other, message in ((path, None, "file of their own"), (path, whole, "weights"),
+                                   (whole, weights, "has its weights inside")):
+        with pytest.raises(RuntimeError, match=message):
+            package.load(source, weights=other)
+
+
 def test_saving_through_a_link(tmp_path):
     made = aot.compile(jnp.tanh, np.float32(1))
     (tmp_path / "link").symlink_to("target")

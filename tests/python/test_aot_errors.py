@@ -16,6 +16,7 @@ VECTOR = np.zeros(3, np.float32)
 class State(Program):
     _params = {"w": jnp.zeros(3), "in": [jnp.zeros(2, jnp.int32)]}
     _table = Program.export_global(VECTOR, mutable=False)
+    _steps = {"count": 0, "names": ["a"]}
     _table2 = {"a": jnp.zeros(3), "b": jnp.zeros(3)}
 
     def run(self, x=Program.like({"a": VECTOR, "b": [VECTOR, 1]}), flag=True):
@@ -65,6 +66,10 @@ class State(Program):
         self._table2["a"] = self._table2["b"] = x
         Program.store_global(self._table2["b"], 2 * x)
 
+    def counts(self):
+        self._steps["count"] += 1
+        return self._params["w"]
+
     def copies(self):
         return copy.copy(self)
 
@@ -85,6 +90,7 @@ class State(Program):
     ("unknown", AttributeError, "State.unknown: _parms is no global"),
     ("leak", TypeError, "State.leak stores into a global what comes from inside of jit"),
     ("leak_by_assignment", TypeError, "State.leak_by_assignment stores into a global"),
+    ("counts", TypeError, "State.counts changes _steps, which has no arrays and is a constant"),
     ("copies", TypeError, "State.copies: a program cannot be copied in a procedure"),
     ("no_array", TypeError, "State.no_array: result.b.0 is a str"),
 ])

@@ -1,5 +1,6 @@
 """What the body of a Program class declares: its globals and its procedures."""
 
+import copy
 import dataclasses
 import inspect
 import re
@@ -54,6 +55,7 @@ class Declaration:
         self.globals = []
         self.attributes = {}
         self.procedures = {}
+        self.constants = {}  # name -> a tree of numbers, which is no global, and its leaves
         self.traces = {}  # (procedure, signature) -> Traced
         self.callbacks = {}  # name -> the function, and the procedure that first called it
         self._sources = {}  # id of an array -> it, and the global that was declared with it
@@ -79,10 +81,23 @@ class Declaration:
             self._add_attribute(name, value)
         elif any(types.is_array(leaf) for leaf in self._leaves(name, value)):
             self._add_attribute(name, types.ExportedGlobal(value, initialize=True, mutable=True))
+        elif isinstance(value, (dict, list)):
+            self.constants[name] = copy.deepcopy(value)
         elif not name.startswith("_") and _is_wrapped_method(value):
             raise TypeError(f"{self.class_name}.{name} is a {type(value).__name__}: a procedure is "
                             "a plain function of self, compiled whole, and what has no self is "
                             "a @Program.kernel")
+
+    def check_constants(self, where):
+        """TypeError where a procedure put something into a tree that is no global."""
+        for name, value in self.constants.items():
+            now = getattr(self.cls, name)
+            leaves, before = map(jax.tree.leaves, (now, value))
+            if len(leaves) == len(before) and all(map(_is_as_before, leaves, before)):
+                continue
+            type.__setattr__(self.cls, name, copy.deepcopy(value))
+            raise TypeError(f"{where} changes {name}, which has no arrays and is a constant: "
+                            f"{self.class_name}.{name} with jnp.asarray of them is a global")
 
     def _leaves(self, name, value):
         if inspect.isroutine(value) or isinstance(value, (type, property, classmethod)):
@@ -123,6 +138,10 @@ class Declaration:
             self._sources[id(leaf)] = leaf, len(self.globals)
         self.globals.append(Global(name, kind, initial, exported.mutable))
         return len(self.globals) - 1
+
+
+def _is_as_before(leaf, before):
+    return leaf is before or type(leaf) is type(before) and (leaf == before or leaf != leaf)
 
 
 def _body(base):

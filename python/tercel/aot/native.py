@@ -55,6 +55,7 @@ _FUNCTIONS = {
     "tercel_artifact_compile": [_POINTER, _TEXT],
     "tercel_artifact_serialize": [_POINTER, _POINTER, _POINTER],
     "tercel_artifact_save": [_POINTER, _TEXT],
+    "tercel_artifact_save_apart": [_POINTER, _TEXT, _TEXT],
     "tercel_artifact_save_library": [_POINTER, _TEXT, _POINTER],
 }
 
@@ -115,8 +116,11 @@ class Builder:
         finally:
             library().tercel_free(data)
 
-    def save(self, path):
-        self._call("save", path)
+    def save(self, path, weights_path):
+        if weights_path is None:
+            self._call("save", path)
+        else:
+            self._call("save_apart", path, weights_path)
 
     def save_library(self, directory, side_file, runtime_directory):
         options = LibraryOptions(side_file=side_file, runtime_directory=runtime_directory)

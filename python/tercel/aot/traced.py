@@ -138,6 +138,7 @@ class Traced:
         with tracing(after):
             results = self.procedure.call(program, arguments)
         after.flush()
+        self.declaration.check_constants(self.where)
         for path, leaf in jax.tree_util.tree_flatten_with_path(results)[0]:
             if not (types.is_array(leaf) or types.is_number(leaf)):
                 raise TypeError(f"{self.where}: {types.place('result', path)} is a "

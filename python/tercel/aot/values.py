@@ -1,6 +1,7 @@
 """The values of a program's globals: an instance's arrays, or the tracers of a procedure."""
 
 import contextlib
+import itertools
 import threading
 
 import jax
@@ -10,6 +11,10 @@ import numpy as np
 from tercel.aot import types
 
 _tracing = threading.local()
+# What JAX traced of a function is good for one state of the globals that the function reads. JAX of
+# before has no such context, and takes what it has.
+_state = jax.make_user_context(default_value=0) if hasattr(jax, "make_user_context") else None
+_states = itertools.count(1)
 
 
 class Values:
@@ -29,9 +34,12 @@ class Values:
         self.stored = set()
         # Name of an attribute -> its tree, the leaves in it, the values that it was made of.
         self._views = {}
+        self._context = None
 
     def load(self, attribute):
         self.flush()
+        if len(attribute.leaves) > 1 or attribute.names != (attribute.names.root,):
+            self._renew()  # somebody may put another array into the tree
         values = [self.values[index] for index in attribute.leaves]
         self.read.update(set(attribute.leaves) - self.stored)
         tree, _, made_of = self._views.get(attribute.name, (None, None, None))
@@ -110,7 +118,21 @@ class Values:
         for index, value in values.items():
             self.values[index] = value
             self.stored.add(index)
+        if values:
+            self._renew()
         return leaves
+
+    def _renew(self):
+        """No function that was traced before is as it was."""
+        if _state is not None and current() is self:
+            self.leave()
+            self._context = _state(next(_states))
+            self._context.__enter__()
+
+    def leave(self):
+        if self._context is not None:
+            self._context.__exit__(None, None, None)
+            self._context = None
 
 
 class InstanceValues(Values):
@@ -169,6 +191,7 @@ def tracing(values):
     try:
         yield
     finally:
+        values.leave()
         _tracing.values = outer
 
 

@@ -63,7 +63,10 @@ Status LoadedArtifact::wrapProgram(program::HeldBytes file) {
 }
 
 Status LoadedArtifact::readData(const std::string& weights_path) {
-  if (!artifact_.has_side_file) return Status();
+  if (!artifact_.has_side_file) {
+    if (weights_path.empty()) return Status();
+    return invalidArgument(artifact_.name, " has its weights inside, and not in ", weights_path);
+  }
   if (weights_path.empty()) {
     return invalidArgument(artifact_.name, " keeps its weights in a file of their own, and its "
                            "path (weights_path) was not given");
