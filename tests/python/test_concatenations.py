@@ -234,3 +234,19 @@ def test_parts_of_copies_end_to_end(agree, rng, begin, end):
                      jnp.tile(x, (9, 2))[begin:end, 1:9:2], jnp.resize(x, (end, 7)),
                      jnp.broadcast_to(x.T[None], (15, 6, 10)).reshape(90, 10)[begin:end]), x)
     agree(jax.grad(lambda x: (jnp.tile(x, (9, 1))[begin:end] ** 2).sum()), x)
+
+
+@pytest.mark.parametrize("dtype", ["float32", "bool", "int8", "bfloat16", "complex64"])
+@pytest.mark.parametrize("shape", [(20000,), (70, 150), (9, 30, 64)])
+def test_updates_that_arithmetic_reads(agree, rng, dtype, shape):
+    x, y = operands(rng, (shape, shape), dtype)
+    inside, first = (slice(1, -1),) * len(shape), (slice(0, 1),)
+    last = (slice(None),) * (len(shape) - 1) + (slice(-3, None),)
+
+    def program(x, y):
+        z = x.at[inside].set(y[inside])
+        walls = z.at[first].set(jnp.ones((), x.dtype)).at[last].set(x[last])
+        return (jnp.where(walls == y, x, walls), y.at[first].set(x[first]) != x,
+                (z.at[last].set(y[last]) == y).sum())
+
+    agree(program, x, y)

@@ -36,6 +36,8 @@ PassResult narrowComparisons(ir::Module& module);
 PassResult sinkConstants(ir::Module& module);
 // a * b + c as one op where nothing else needs the product.
 PassResult fuseMultiplyAdd(ir::Module& module);
+// Updates that arithmetic alone reads: joined to what lies around them.
+PassResult joinUpdates(ir::Module& module);
 // optimization_barrier has done its work once the last cse has run.
 PassResult dropBarriers(ir::Module& module);
 // Loops whose next arrays cannot take the memory of those before: two turns as one.

@@ -41,6 +41,7 @@ constexpr Pass kPipeline[] = {
     {"sink", sinkConstants, 2},  // after the last cse, which would undo it
     {"dce", dce, 2},          // a dead reader would keep a product from its sum
     {"multiply_add", fuseMultiplyAdd, 2},  // a barrier is a way to ask for the product's rounding
+    {"join_updates", joinUpdates, 2},  // after multiply_add: its readers are those that run
     {"barriers", dropBarriers, 0},  // after the last cse, which they hold back
     {"expand", expand, 0},          // after all that knows the ops by their own form
     {"pair_turns", pairTurns, 2},   // its barriers, and which loops they are in, are for plan
