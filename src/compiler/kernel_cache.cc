@@ -122,7 +122,7 @@ kernel::Machine machineOf(const codegen::Target& target) {
   kernel::Machine machine;
   machine.vector_bytes = target.vector_bytes;
   machine.vector_registers = target.vector_registers;
-  machine.has_scalb = target.has_avx512;
+  machine.has_scalb = machine.has_rsqrt14 = target.has_avx512;
   machine.slow_subnormals = target.slow_subnormals;
   machine.slow_division = target.slow_division;
   machine.halves_vectors = target.halves_vectors;

@@ -22,6 +22,11 @@ struct Avx512 {
     return (type->getScalarSizeInBits() == 64 ? pd : ps).of(type);
   }
 };
+constexpr Avx512 kRsqrt14 = {
+    {intrinsics::x86_avx512_rsqrt14_ps_128, intrinsics::x86_avx512_rsqrt14_ps_256,
+     intrinsics::x86_avx512_rsqrt14_ps_512},
+    {intrinsics::x86_avx512_rsqrt14_pd_128, intrinsics::x86_avx512_rsqrt14_pd_256,
+     intrinsics::x86_avx512_rsqrt14_pd_512}};
 constexpr Avx512 kScalef = {
     {intrinsics::x86_avx512_mask_scalef_ps_128, intrinsics::x86_avx512_mask_scalef_ps_256,
      intrinsics::x86_avx512_mask_scalef_ps_512},
@@ -118,6 +123,7 @@ llvm::Value* Emitter::emitPure(const Inst& inst) {
     case Opcode::fmuladd:
       return intrinsic(intrinsics::fmuladd, {operand(inst, 0), operand(inst, 1), operand(inst, 2)});
     case Opcode::scalb: return emitScalb(operand(inst, 0), operand(inst, 1));
+    case Opcode::rsqrt14: return emitRsqrt14(operand(inst, 0));
     case Opcode::any: {
       llvm::Type* lanes = ir_.getIntNTy(typeOf(inst, 0).lanes);
       return ir_.CreateIsNotNull(ir_.CreateBitCast(operand(inst, 0), lanes));
@@ -264,6 +270,15 @@ llvm::Value* Emitter::emitScalb(Value* a, Value* exponent) {
   Value* k = ir_.CreateSub(asInt(ir_.CreateFAdd(exponent, shifter)), asInt(shifter));
   Value* half = ir_.CreateAShr(k, bits(k, 1));
   return ir_.CreateFMul(ir_.CreateFMul(a, power(half)), power(ir_.CreateSub(k, half)));
+}
+
+llvm::Value* Emitter::emitRsqrt14(Value* a) {
+  const intrinsics::ID id = kRsqrt14.of(a->getType());
+  if (!target_.has_avx512 || !id)
+    return ir_.CreateFDiv(llvm::ConstantFP::get(a->getType(), 1), intrinsic(intrinsics::sqrt, {a}));
+  const unsigned lanes = llvm::cast<llvm::FixedVectorType>(a->getType())->getNumElements();
+  return ir_.CreateIntrinsic(
+      id, {}, {a, a, llvm::Constant::getAllOnesValue(ir_.getIntNTy(std::max(lanes, 8u)))});
 }
 
 llvm::Value* Emitter::emitCompare(const Inst& inst) {

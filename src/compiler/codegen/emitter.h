@@ -67,6 +67,7 @@ class Emitter {
   Value* emitAvx512(llvm::Intrinsic::ID id, std::initializer_list<Value*> operands);
   Value* emitExtremum(const Inst& inst);
   Value* emitScalb(Value* a, Value* exponent);
+  llvm::Value* emitRsqrt14(llvm::Value* a);
   Value* emitCompare(const Inst& inst);
   Value* intrinsic(llvm::Intrinsic::ID id, std::initializer_list<Value*> operands);
 

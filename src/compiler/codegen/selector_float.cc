@@ -73,6 +73,8 @@ Selector::Reg Selector::rounded(const Inst& inst) {
   if (!type.isVector()) type.lanes = static_cast<uint16_t>(128 / kernel::bitWidth(type.scalar));
   const std::string suffix = cat(floatSuffix(type), widthSuffix(type));
   Reg a = operand(inst, 0);
+  if (inst.op == Opcode::rsqrt14 && !inst.type.isVector()) return refuse(), Reg();
+  if (inst.op == Opcode::rsqrt14) return make(cat("VRSQRT14", suffix, "r"), type, {a});
   if (inst.op == Opcode::fsqrt) {
     if (inst.type.isVector()) return make(cat("VSQRT", suffix, "r"), type, {a});
     return make(cat("VSQRT", floatSuffix(inst.type), "Zr"), inst.type, {undefined(inst.type), a});

@@ -6,6 +6,8 @@
 
 #include "compiler/kernel/elem_tiny.h"
 #include "compiler/kernel/exact_inverse.h"
+#include "compiler/kernel/math/root.h"
+#include "compiler/kernel/math_builder.h"
 #include "core/status.h"
 
 namespace tercel::kernel {
@@ -159,12 +161,26 @@ bool suitsReciprocal(const Builder& b, V x, V y) {
 
 }  // namespace
 
+// x / sqrt(z), to two ulps, where the machine knows 1 / sqrt(z) sooner than either.
+V divideByRoot(Builder& b, V x, V y) {
+  const Inst* root = b.kernel().def(y);
+  const Type type = b.type(y);
+  if (!b.machine.has_rsqrt14 || !root || root->op != Opcode::fsqrt ||
+      type.lanes * bitWidth(type.scalar) < 128)
+    return {};
+  const V z = root->operands[0];
+  auto reciprocal = [&](auto math) { return math::rsqrt(math, z); };
+  return b.fmul(x, type.scalar == Scalar::f64 ? reciprocal(MathBuilder<64>{b, type.lanes})
+                                              : reciprocal(MathBuilder<32>{b, type.lanes}));
+}
+
 V divideFloats(Builder& b, V x, V y) {
   if (V quotient = divideByKnown(b, x, y); quotient.valid()) return quotient;
   if (suitsReciprocal(b, x, y)) {
     if (isWhole(b, x)) return divideWhole(b, x, y);
     if (b.machine.slow_division) return divideByReciprocal(b, x, y);
   }
+  if (V quotient = divideByRoot(b, x, y); quotient.valid()) return quotient;
   return looksForTiny(b, x) ? divideLooking(b, x, y) : b.binary(Opcode::fdiv, x, y);
 }
 

@@ -8,6 +8,7 @@ struct Machine {
   int vector_bytes = 64;
   int vector_registers = 32;
   bool has_scalb = true;  // as one instruction
+  bool has_rsqrt14 = false;
   bool slow_subnormals = true;  // microcode makes arithmetic with them
   bool slow_division = true;    // of the widest vectors: as long as a dozen products
   bool halves_vectors = false;  // computes with the widest ones in two halves

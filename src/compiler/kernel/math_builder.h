@@ -34,6 +34,8 @@ struct MathBuilder {
   V scalb(V x, V k) { return b.binary(Opcode::scalb, x, k); }
   V abs(V x) { return b.unary(Opcode::fabs, x); }
   V sqrt(V x) { return b.unary(Opcode::fsqrt, x); }
+  bool hasRsqrt14() const { return b.machine.has_rsqrt14 && lanes * Bits >= 128; }
+  V rsqrt14(V x) { return b.unary(Opcode::rsqrt14, x); }
   V trunc(V x) { return b.unary(Opcode::trunc_int, x); }
   V floor(V x) { return b.unary(Opcode::floor, x); }
   V roundEven(V x) { return b.unary(Opcode::round_even, x); }

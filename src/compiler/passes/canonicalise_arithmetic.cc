@@ -101,16 +101,28 @@ std::optional<double> exactReciprocal(DType t, double c) {
   return 1 / c;
 }
 
+// Of a number, or of a choice of two, as gradients of maximum and minimum divide by.
+Value exactReciprocal(Rewriter& rw, Value v) {
+  const DType t = rw.shape(v).dtype;
+  if (const Op* choice = rw.def(v, OpKind::select_)) {
+    const Value pred = choice->operand(0), a = choice->operand(1), b = choice->operand(2);
+    if (!splatOf(rw, a) || !splatOf(rw, b)) return {};
+    const Value yes = exactReciprocal(rw, a), no = exactReciprocal(rw, b);
+    return yes.valid() && no.valid() ? rw.select(pred, yes, no) : Value{};
+  }
+  const std::optional<double> number = splatNumber(rw, v);
+  const std::optional<double> reciprocal = number ? exactReciprocal(t, *number) : number;
+  return reciprocal ? rw.like(v, *reciprocal) : Value{};
+}
+
 Value divideRule(Rewriter& rw, const Op& op) {
   Value a = op.operand(0), b = op.operand(1);
   DType t = rw.shape(a).dtype;
   if (isComplex(t)) return {};
   if (isSplat(rw, b, 1)) return a;
   if (!isFloat(t)) return {};
-  std::optional<double> c = splatNumber(rw, b);
-  std::optional<double> reciprocal = c ? exactReciprocal(t, *c) : c;
-  if (!reciprocal) return {};
-  return rw.binary(OpKind::multiply_, a, rw.like(b, *reciprocal));
+  const Value reciprocal = exactReciprocal(rw, b);
+  return reciprocal.valid() ? rw.binary(OpKind::multiply_, a, reciprocal) : Value{};
 }
 
 // pow(x, 1/2) is +0 at -0 and +inf at -inf, where sqrt is -0 and NaN; x + 0 mends the first.

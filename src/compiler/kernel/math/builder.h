@@ -72,6 +72,7 @@ concept MathBuilder = (B::kBits == 32 || B::kBits == 64) &&
 //
 //   bool hasScalb()            whether the machine has it (AVX-512: vscalef):
 //   V scalb(V x, V k)          x * 2^k rounded once, k integral, any size
+//   bool hasRsqrt14()          whether there is rsqrt14, 1 / sqrt to 2^-14
 //   bool hasQuickSubnormals()  whether scalb is as quick where its result is subnormal
 //   V rarely(name, M m, array<V, n> v, F f)
 //                              f(v), which is v[0] in the lanes where m is false; may skip f where

@@ -5,8 +5,21 @@
 
 namespace tercel::math {
 
+// Newton's steps to all bits but the last, of 0 and infinity without.
+template <class B>
+Real<B> refinedRsqrt(Real<B> x, Real<B> about) {
+  Real<B> y = about, rest = y;
+  for (int step = 0; step < (Format<B>::kIsF64 ? 2 : 1); ++step) {
+    rest = fma(-(x * y), y, 1.0);
+    y = fma(y * 0.5, rest, y);
+  }
+  return select(isNan(rest), about, y);
+}
+
 template <class B>
 Real<B> rsqrt(Real<B> x) {
+  if constexpr (requires { x.b->hasRsqrt14(); })
+    if (x.b->hasRsqrt14()) return refinedRsqrt(x, Real<B>{x.b, x.b->rsqrt14(x.v)});
   return 1.0 / sqrt(x);
 }
 
