@@ -96,6 +96,13 @@ bool worksOnLarge(const Rewriter& rw, const std::vector<OpId>& ops) {
   });
 }
 
+// What takes long, one turn after another: a loop has several vectors side by side instead.
+bool takesLong(const Rewriter& rw, const std::vector<OpId>& ops, int turns) {
+  constexpr int64_t kMostCostly = 2;
+  return turns * std::ranges::count_if(ops, [&](OpId id) { return isCostly(rw.op(id).kind); }) >
+         kMostCostly;
+}
+
 // Scatters of one number into few, or of one for each of a batch, with what finds them.
 bool exchangesFew(const Rewriter& rw, const std::vector<OpId>& ops) {
   bool scatters = false;
@@ -127,7 +134,8 @@ bool worthUnrolling(const Rewriter& rw, const Op& loop, int turns) {
   const std::vector<OpId>& ops = rw.module().region(loop.regions[1]).ops;
   if (static_cast<int64_t>(ops.size()) * turns > kMaxUnrolledOps) return false;
   if (turns <= kFewElements && exchangesFew(rw, ops)) return true;
-  return isElementwiseWork(rw, ops) && (worksOnLarge(rw, ops) || carriesTables(rw, loop));
+  if (!isElementwiseWork(rw, ops)) return false;
+  return carriesTables(rw, loop) || (worksOnLarge(rw, ops) && !takesLong(rw, ops, turns));
 }
 
 }  // namespace

@@ -167,8 +167,7 @@ class LoopSlicer {
 
   // Whole vectors; 0 where one slice has all elements.
   int64_t sizeInRegisters(const Op& loop) const {
-    constexpr int64_t kVectorBytes = 64, kRegisters = 24, kMostVectors = 4,
-                      kMostPadded = 64 << 20;
+    constexpr int64_t kVectorBytes = 64, kRegisters = 24, kMostPadded = 64 << 20;
     int64_t arrays = 0, widest = 1, elements = 0;
     auto count = [&](Value v) {
       if (m_.type(v).is_token || m_.shape(v).rank() == 0) return;
@@ -177,12 +176,17 @@ class LoopSlicer {
       elements = std::max(elements, m_.shape(v).elements());
     };
     for (Value v : loop.operands) count(v);
+    const int64_t carried = arrays;
     for (Value v : captures(m_, loop)) count(v);
     if (arrays == 0) return 0;
     const int64_t lanes = kVectorBytes / widest;
     int64_t best = 0;
     double least = 0;
-    for (int64_t n = std::clamp<int64_t>(kRegisters / arrays, 1, kMostVectors); n > 0; --n) {
+    // What takes long hides behind more of it.
+    const bool is_costly = std::ranges::any_of(
+        m_.region(loop.regions[1]).ops, [&](OpId id) { return ir::isCostly(m_.op(id).kind); });
+    const int64_t most = is_costly && carried == 1 ? 8 : 4;
+    for (int64_t n = std::clamp<int64_t>(kRegisters / arrays, 1, most); n > 0; --n) {
       const int64_t size = n * lanes, padded = (elements + size - 1) / size * size;
       if (padded != elements && elements * widest > kMostPadded) continue;
       // Vectors side by side hide how long each takes; padding is a copy of its own.
