@@ -102,7 +102,9 @@ void ElementLoops::chooseVectors() {
   if (chooseAllRows()) return goOverRows();
   const int64_t extent = plan_.groupExtent(loops_ - 1);
   while (lanes_ > 1 && lanes_ / 2 >= extent) lanes_ /= 2;
-  const bool in_two = overlapsLast() || (8 * extent <= 7 * lanes_ && writesWhatItReads());
+  constexpr int64_t kFewOps = 16;  // made twice sooner than the next row waits for a masked store
+  const bool in_two = overlapsLast() ||
+                      ((8 * extent <= 7 * lanes_ || opsWithin(1) <= kFewOps) && writesWhatItReads());
   if (lanes_ > extent && in_two) lanes_ /= 2;
   step_ = lanes_;
 }
@@ -127,7 +129,7 @@ bool ElementLoops::writesWhatItReads() const {
   if (!goes_on || goesOverRows() || loops_ < 2 || lanes_ == 1) return false;
   auto isPlain = [&](ir::Value v) {
     const DType dtype = low_.module.shape(v).dtype;
-    return !isComplex(dtype) && !isPred(dtype) && !isSmall(dtype);
+    return !isPred(dtype) && !isSmall(dtype);
   };
   return !low_.mayStoreAgain() && std::ranges::all_of(c.outputs, isPlain);
 }
