@@ -256,7 +256,7 @@ void LanePlan::columnBlock(const std::vector<Index>& groups, V at, int width, in
   for (int w = 0; w < width; ++w) {
     Position p{vectorIndex(at, w * lanes_), {}};
     if (strips()) p.first = b_.iadd(in_strip, b_.index(w * lanes_));
-    else if (w == 0) p.first = at;
+    else if (w == 0) p.first = at, p.count = b_.index(std::min<int64_t>(count, lanes_));
     if ((w + 1) * lanes_ > count) p.guard = firstLanes(b_, lanes_, b_.index(count - w * lanes_));
     positions.push_back(p);
   }

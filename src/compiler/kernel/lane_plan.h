@@ -14,7 +14,7 @@ struct Position {
   Index index;
   Guard guard;
   V first, count;  // of a block: the first row, and how many there are; of a strip: its place there;
-                   // of the first columns of several: the first one
+                   // of the first columns of several: the first one, and how many there are
 };
 
 // `body` at lo, lo + step ... below hi, with carried elements, in a scope of its own.

@@ -84,7 +84,7 @@ class JoinNest {
       lines.push_back(b_.widen(e.at(output_, domainAt(groups, r)).re, lanes_));
     groups[long_] = space_.loop(i, extent(long_));
     const V place = space_.emitScalar(space_.linear(domainAt(groups, 0), dims_));
-    ThinRows(low_, space_, length_, lanes_).store(e, 0, place, lines);
+    ThinRows(low_, space_, length_, lanes_).store(e, 0, place, lines, lanes_);
   }
 
   Indices domainAt(std::vector<Index> groups, int64_t in_row) {

@@ -16,9 +16,7 @@ bool RowsNest::suitsTurned() const {
   const bool is_row_last = walked.front() == plan_.vector() + 1 &&
                            walked.back() + 1 == plan_.loops().groups.size() &&
                            walked.size() == walked.back() - plan_.vector();
-  if (!is_row_last || !isPlain() || rowSize() > kLongestThinRow ||
-      (!low_.mayStoreAgain() && plan_.vectorExtent() % plan_.lanes() != 0))
-    return false;
+  if (!is_row_last || !isPlain() || rowSize() > kLongestThinRow) return false;
   bool is_any = false;
   for (size_t i = 0; i < cluster_.inputs.size(); ++i) {
     if (!isThin(cluster_.inputs[i])) continue;
@@ -69,11 +67,14 @@ void RowsNest::emitTurned(Emitter& e, const std::vector<Index>& groups, const Po
   std::vector<Index> first = groups;
   for (size_t g = plan_.vector() + 1; g < first.size(); ++g) first[g] = Index(0);
   first[plan_.vector()] = space_.loop(rows.first, plan_.vectorExtent());
+  uint64_t known = 0;
+  const int64_t count = rows.count.valid() && b_.isConstant(rows.count, &known)
+                            ? static_cast<int64_t>(known) : lanes;
   const V place = space_.emitScalar(space_.linear(plan_.domainAt(first), cluster_.domain));
   for (size_t i = 0; i < cluster_.inputs.size(); ++i) {
     const Value v = cluster_.inputs[i];
     if (!isThin(v)) continue;
-    const std::vector<V> columns = e.scope([&] { return turned_->load(e, v, place); });
+    const std::vector<V> columns = e.scope([&] { return turned_->load(e, v, place, count); });
     for (size_t k = 0; k < columns.size(); ++k)
       b_.store(turned_inputs_[i], b_.index(0), columns[k], static_cast<int64_t>(k) * lanes);
     e.bindPlaced(v, turned_inputs_[i], turnedPlace());
@@ -84,7 +85,7 @@ void RowsNest::emitTurned(Emitter& e, const std::vector<Index>& groups, const Po
     std::vector<V> columns;
     for (int64_t k = 0; k < rowSize(); ++k)
       columns.push_back(b_.load(turned_outputs_[o], b_.index(0), plan_.lanes(), k * lanes));
-    turned_->store(e, o, place, columns);
+    turned_->store(e, o, place, columns, count);
   }
 }
 

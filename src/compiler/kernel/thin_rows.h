@@ -12,13 +12,15 @@ class ThinRows {
  public:
   ThinRows(Lowering& low, IndexSpace& space, int64_t length, int lanes);
 
-  // Of an input that is all rows: its columns from the place of a row on.
-  std::vector<V> load(Emitter& e, ir::Value input, V place) const;
+  // Of an input that is all rows: its columns from the place of a row on, of so many rows.
+  std::vector<V> load(Emitter& e, ir::Value input, V place, int64_t rows) const;
   // Of an output. What is stored behind rows, those that follow overwrite.
-  void store(Emitter& e, size_t output, V place, const std::vector<V>& columns) const;
+  void store(Emitter& e, size_t output, V place, const std::vector<V>& columns,
+             int64_t rows) const;
 
  private:
   Index lanesFrom(V place, int64_t beyond, int64_t elements) const;
+  Guard first(int64_t elements) const;
 
   Lowering& low_;
   Builder& b_;
