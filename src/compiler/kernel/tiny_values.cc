@@ -26,11 +26,18 @@ bool isInput(const Cluster& cluster, ir::Value v) {
          std::ranges::find(cluster.slices, v) != cluster.slices.end();
 }
 
+// x + 1 and the like: by it, x gives a share that is seldom tiny, as a logistic written out.
+bool isPartOf(const ir::Module& m, ir::Value x, ir::Value sum) {
+  const ir::Op* def = m.def(sum);
+  return def && def->kind == OpKind::add_ && (def->operand(0) == x || def->operand(1) == x);
+}
+
 bool isExponential(const ir::Module& m, ir::Value v) {
   const ir::Op* def = m.def(v);
   if (!def) return false;
   return def->kind == OpKind::exponential_ ||
-         (def->kind == OpKind::divide_ && isExponential(m, def->operand(0)));
+         (def->kind == OpKind::divide_ && isExponential(m, def->operand(0)) &&
+          !isPartOf(m, def->operand(0), def->operand(1)));
 }
 
 // Whether `v` is a state that decays, or that state multiplied and divided.
