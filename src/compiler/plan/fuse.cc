@@ -132,7 +132,7 @@ class Fusion {
     } else if (o.kind == OpKind::reduce_) {
       if (isBetterApart(p, in.group, map) || !joinReduce(o, map, group)) return false;
     } else if ((map.repeats > allowedRepeats(m_, o) && !isPlaced(p, in)) || bringsMuch(p, map) ||
-               isBetterInVectors(p, in.group, map)) {
+               isBetterInVectors(p, in.group, map) || isGatheredInRows(p, in.group, map)) {
       return false;
     }
     group.has_heavy |= isHeavy(o.kind);
@@ -183,6 +183,19 @@ class Fusion {
                                               : domain.order.back();
     if (domain.extents[last] >= kShort) return false;
     return std::ranges::find(map.dims, last) == map.dims.end() && timeBehind(p, kMuch) > kMuch;
+  }
+
+  // Short rows, wherever they lie, fill no vectors: what takes long is made before.
+  bool isGatheredInRows(uint32_t p, uint32_t g, const AccessMap& map) const {
+    constexpr double kMuch = 12;
+    constexpr int64_t kShort = 8;
+    const Domain& domain = groups_[g].domain;
+    const int64_t row = domain.extents.empty() ? 1 : domain.extents.back();
+    const int64_t made = m_.shape(op(p).result()).elements();
+    return !map.regular && row > 1 && row < kShort && made > kShort * kShort &&
+           made <= elementCount(domain.extents) && timeBehind(p, kMuch) > kMuch &&
+           std::ranges::any_of(groups_[g].members,
+                               [&](uint32_t i) { return op(i).kind == OpKind::gather_; });
   }
 
   // Rather than the place of an element in memory.
