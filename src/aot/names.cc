@@ -93,7 +93,8 @@ constexpr CType kTypes[] = {
 }  // namespace
 
 bool isReserved(std::string_view name) {
-  return isOfImplementation(name) || std::ranges::find(kReserved, name) != kReserved.end() || isNamedLikeMacro(name);
+  return isOfImplementation(name) || isNamedLikeMacro(name) ||
+         std::ranges::find(kReserved, name) != kReserved.end();
 }
 
 bool isOfCLibrary(const std::string& name) {

@@ -74,7 +74,8 @@ class Values:
             for node, leaves in _nodes(tree):
                 if node is part:
                     places = range(start, start + leaves)
-                    found.setdefault(tuple(attribute.leaves[i] for i in places), (attribute, places))
+                    globals_there = tuple(attribute.leaves[i] for i in places)
+                    found.setdefault(globals_there, (attribute, places))
                 start += _is_leaf(node)
         if not found:
             raise TypeError(

@@ -75,8 +75,8 @@ Selector::Reg Selector::pure(const Inst& inst) {
     case Opcode::any: return {};  // where its flags are wanted
     case Opcode::fma: case Opcode::fmuladd: return fma(inst);
     case Opcode::fneg: case Opcode::fabs: return signOp(inst);
-    case Opcode::fsqrt: case Opcode::rsqrt14: case Opcode::floor: case Opcode::ceil: case Opcode::trunc_int:
-    case Opcode::round_even:
+    case Opcode::fsqrt: case Opcode::rsqrt14: case Opcode::floor: case Opcode::ceil:
+    case Opcode::trunc_int: case Opcode::round_even:
       return rounded(inst);
     case Opcode::fminimum: case Opcode::fmaximum: return extremum(inst);
     case Opcode::zext: case Opcode::sext: case Opcode::itrunc: case Opcode::fpext:

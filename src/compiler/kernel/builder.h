@@ -47,7 +47,7 @@ class Builder {
   V number(Type type, double value);  // rounded to the type
   bool isConstant(V v, uint64_t* bits = nullptr) const;
   // Blocks around what is emitted now, and whether v is known outside of the innermost ones, or
-  // could be: loads of unchanging memory, and what is made of such, stay in a loop that may not run.
+  // could be: loads of unchanging memory, and what is made of them, stay where they may not run.
   uint32_t depth() const { return kernel_.blocks[current_].depth; }
   bool isFromOutside(V v, uint32_t blocks = 1, int insts = 5) const;
   // Whether it is known that no lane is 0: constants, and `x == 0 ? constant : x`.

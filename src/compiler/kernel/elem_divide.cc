@@ -16,11 +16,11 @@ namespace {
 struct Powers {
   int least, most;  // of 2
 };
-// Dividends and divisors of which nothing overflows on the way, quotients and reciprocals are normal
-// numbers, and what is left of a dividend is exact.
+// Dividends and divisors of which nothing overflows on the way, quotients and reciprocals are
+// normal numbers, and what is left of a dividend is exact.
 Powers dividends(Scalar s) { return s == Scalar::f64 ? Powers{-800, 700} : Powers{-98, 64}; }
 Powers divisors(Scalar s) { return s == Scalar::f64 ? Powers{-300, 200} : Powers{-60, 26}; }
-// Those of which some are; and what a divisor's dividends are at most times, or one of it.
+// More, where the one depends on the other: quotients are as far from 1 as such divisors at most.
 Powers anyDividends(Scalar s) { return s == Scalar::f64 ? Powers{-960, 1022} : Powers{-98, 126}; }
 Powers anyDivisors(Scalar s) { return s == Scalar::f64 ? Powers{-1020, 1020} : Powers{-124, 124}; }
 
@@ -75,7 +75,7 @@ V quotientBy(Builder& b, V x, V y, V reciprocal) {
 V unlessUnsafe(Builder& b, V unsafe, V quotient, V x, V y) {
   const Type type = b.type(x), types[] = {type, type, type};
   const FunctionId divide =
-      b.function(cat("divide.", toString(type)), types,
+      b.function(cat("divide_any.", toString(type)), types,
                  [&](std::span<const V> v) { return divideBranching(b, v[1], v[2]); });
   return b.rarely(unsafe, divide, std::array{quotient, x, b.widen(y, type.lanes)});
 }

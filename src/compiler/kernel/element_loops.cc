@@ -103,8 +103,8 @@ void ElementLoops::chooseVectors() {
   const int64_t extent = plan_.groupExtent(loops_ - 1);
   while (lanes_ > 1 && lanes_ / 2 >= extent) lanes_ /= 2;
   constexpr int64_t kFewOps = 16;  // made twice sooner than the next row waits for a masked store
-  const bool in_two = overlapsLast() ||
-                      ((8 * extent <= 7 * lanes_ || opsWithin(1) <= kFewOps) && writesWhatItReads());
+  const bool is_short = 8 * extent <= 7 * lanes_ || opsWithin(1) <= kFewOps;
+  const bool in_two = overlapsLast() || (is_short && writesWhatItReads());
   if (lanes_ > extent && in_two) lanes_ /= 2;
   step_ = lanes_;
 }

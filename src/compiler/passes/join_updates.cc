@@ -1,6 +1,6 @@
-// An update at known places that arithmetic alone reads: what lies around it is joined to it, and the
-// reader's kernel reads each part where it lies. Written into memory, the array would be copied, and
-// passed over again.
+// An update at known places that arithmetic alone reads: what lies around it is joined to it, and
+// the reader's kernel reads each part where it lies. Written into memory, the array would be copied,
+// and passed over again.
 #include <algorithm>
 
 #include "compiler/passes/constants.h"
@@ -28,9 +28,11 @@ class UpdateJoining : public Rewriter {
 
   bool visit(OpId id) override {
     if (depth_ > 0 || !isElementwise(op(id).kind)) return false;
-    for (size_t i = 0; i < op(id).operands.size(); ++i) {
-      const Value joined = joinedUpdate(op(id).operand(i), 0, 0);
-      if (joined.valid()) module().op(id).operands[i] = joined, setChanged();
+    for (const Value v : Values(op(id).operands)) {
+      const Value joined = joinedUpdate(v, 0, 0);
+      if (!joined.valid()) continue;
+      std::ranges::replace(module().op(id).operands, v, joined);
+      setChanged();
     }
     return false;
   }
@@ -51,7 +53,8 @@ class UpdateJoining : public Rewriter {
     if (cuts > kMostCuts || (cuts_rows && all.dims.back() < kShortestRow)) return {};
     Value around = update->operand(0);
     const Value written = update->operand(1);
-    if (def(around, OpKind::dynamic_update_slice_)) around = joinedUpdate(around, updates + 1, cuts);
+    if (def(around, OpKind::dynamic_update_slice_))
+      around = joinedUpdate(around, updates + 1, cuts);
     return around.valid() ? joined(around, written, *starts) : Value{};
   }
 
