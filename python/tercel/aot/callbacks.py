@@ -112,11 +112,12 @@ def _replaced(part):
     """A jaxpr, or what else a parameter may be, with those in it."""
     if isinstance(part, (tuple, list)):
         return type(part)(map(_replaced, part)) if type(part) in (tuple, list) else part
-    if isinstance(part, jax.extend.core.ClosedJaxpr):
-        return part.replace(jaxpr=_replaced(part.jaxpr))
-    if isinstance(part, jax.extend.core.Jaxpr):
-        return part.replace(eqns=list(map(_replaced_equation, part.eqns)))
-    return part
+    if not isinstance(part, (jax.extend.core.ClosedJaxpr, jax.extend.core.Jaxpr)):
+        return part
+    inner = getattr(part, "jaxpr", part)  # from JAX 0.12 on the two are one, and this is itself
+    if inner is not part:
+        return part.replace(jaxpr=_replaced(inner))
+    return part.replace(eqns=list(map(_replaced_equation, part.eqns)))
 
 
 def _replaced_equation(equation):
