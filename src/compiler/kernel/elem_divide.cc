@@ -161,13 +161,18 @@ bool suitsReciprocal(const Builder& b, V x, V y) {
 
 }  // namespace
 
-// x / sqrt(z), to two ulps, where the machine knows 1 / sqrt(z) sooner than either.
+// x / sqrt(z), to two ulps, where the machine knows 1 / sqrt(z) sooner than either, or a loop over
+// x works it out once.
 V divideByRoot(Builder& b, V x, V y) {
   const Inst* root = b.kernel().def(y);
+  if (root && root->op == Opcode::splat) root = b.kernel().def(y = root->operands[0]);
   const Type type = b.type(y);
-  if (!b.machine.has_rsqrt14 || !root || root->op != Opcode::fsqrt ||
-      type.lanes * bitWidth(type.scalar) < 128)
-    return {};
+  if (!b.machine.has_rsqrt14 || !root || root->op != Opcode::fsqrt) return {};
+  if (!type.isVector()) {
+    const bool is_once = b.type(x).isVector() && b.isFromOutside(y);
+    return is_once ? b.fmul(x, reciprocalOf(b, y)) : V{};
+  }
+  if (type.lanes * bitWidth(type.scalar) < 128) return {};
   const V z = root->operands[0];
   auto reciprocal = [&](auto math) { return math::rsqrt(math, z); };
   return b.fmul(x, type.scalar == Scalar::f64 ? reciprocal(MathBuilder<64>{b, type.lanes})
@@ -176,11 +181,11 @@ V divideByRoot(Builder& b, V x, V y) {
 
 V divideFloats(Builder& b, V x, V y) {
   if (V quotient = divideByKnown(b, x, y); quotient.valid()) return quotient;
+  if (V quotient = divideByRoot(b, x, y); quotient.valid()) return quotient;
   if (suitsReciprocal(b, x, y)) {
     if (isWhole(b, x)) return divideWhole(b, x, y);
     if (b.machine.slow_division) return divideByReciprocal(b, x, y);
   }
-  if (V quotient = divideByRoot(b, x, y); quotient.valid()) return quotient;
   return looksForTiny(b, x) ? divideLooking(b, x, y) : b.binary(Opcode::fdiv, x, y);
 }
 
