@@ -81,6 +81,7 @@ def test_an_instance_is_not_called_by_itself():
     np.testing.assert_array_equal(loaded.new_instance().add(x)[0], 4 * np.ones(3))
 
 
+@pytest.mark.native
 def test_a_print_changes_nothing_else():
     """Beside it all is lowered as for CPUs, and as in the plugin."""
     def decompose(a):
