@@ -5,16 +5,19 @@ import itertools
 import threading
 
 import jax
+import jax.extend
 import jax.numpy as jnp
 import numpy as np
 
 from tercel.aot import types
 
 _tracing = threading.local()
-# What JAX traced of a function is good for one state of the globals that the function reads. JAX of
-# before has no such context, and takes what it has.
-_state = jax.make_user_context(default_value=0) if hasattr(jax, "make_user_context") else None
+# What JAX traced of a function is good for one state of the globals that the function reads.
+_state = jax.make_user_context(default_value=0)
 _states = itertools.count(1)
+# JAX 0.8 has it elsewhere.
+_trace_state = (getattr(jax.extend.core, "get_opaque_trace_state", None) or
+                jax.core.get_opaque_trace_state)
 
 
 class Values:
@@ -34,12 +37,12 @@ class Values:
         self.stored = set()
         # Name of an attribute -> its tree, the leaves in it, the values that it was made of.
         self._views = {}
-        self._context = None
+        self._trace = self._context = None
 
     def load(self, attribute):
         self.flush()
-        if len(attribute.leaves) > 1 or attribute.names != (attribute.names.root,):
-            self._renew()  # somebody may put another array into the tree
+        if self._trace is not None and self._trace != _trace_state():
+            self._renew()  # once the function that reads is traced, its tree may get other arrays
         values = [self.values[index] for index in attribute.leaves]
         self.read.update(set(attribute.leaves) - self.stored)
         tree, _, made_of = self._views.get(attribute.name, (None, None, None))
@@ -123,14 +126,22 @@ class Values:
             self._renew()
         return leaves
 
+    def enter(self):
+        """A procedure is traced from here on, to `leave`."""
+        self._trace = _trace_state()
+
+    def leave(self):
+        self._trace = None
+        self._end_state()
+
     def _renew(self):
         """No function that was traced before is as it was."""
-        if _state is not None and current() is self:
-            self.leave()
+        if self._trace is not None:
+            self._end_state()
             self._context = _state(next(_states))
             self._context.__enter__()
 
-    def leave(self):
+    def _end_state(self):
         if self._context is not None:
             self._context.__exit__(None, None, None)
             self._context = None
@@ -189,6 +200,7 @@ class InstanceValues(Values):
 def tracing(values):
     outer = current()
     _tracing.values = values
+    values.enter()
     try:
         yield
     finally:
