@@ -110,8 +110,8 @@ def _parts(function):
 
 def _replaced(part):
     """A jaxpr, or what else a parameter may be, with those in it."""
-    if isinstance(part, (tuple, list)):
-        return type(part)(map(_replaced, part)) if type(part) in (tuple, list) else part
+    if type(part) in (tuple, list):
+        return type(part)(map(_replaced, part))
     if not isinstance(part, (jax.extend.core.ClosedJaxpr, jax.extend.core.Jaxpr)):
         return part
     inner = getattr(part, "jaxpr", part)  # from JAX 0.12 on the two are one, and this is itself

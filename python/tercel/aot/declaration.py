@@ -55,7 +55,7 @@ class Declaration:
         self.globals = []
         self.attributes = {}
         self.procedures = {}
-        self.constants = {}  # name -> a tree of numbers, which is no global, and its leaves
+        self.constants = {}  # name -> a copy of a tree without arrays, which is no global
         self.traces = {}  # (procedure, signature) -> Traced
         self.callbacks = {}  # name -> the function, and the procedure that first called it
         self._sources = {}  # id of an array -> it, and the global that was declared with it

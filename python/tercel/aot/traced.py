@@ -131,6 +131,8 @@ class Traced:
         return [types.converted(after.values[i], known[i].type, self.where) for i in self.stored]
 
     def _run(self, values, arguments):
+        values = [value if value is None else types.as_declared(value, known.type)
+                  for value, known in zip(values, self.declaration.globals)]
         after = Values(self.declaration, self.where, values)
         arguments = jax.tree.map(types.as_declared, arguments, self.signature.arguments)
         program = object.__new__(self.declaration.cls)

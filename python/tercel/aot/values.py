@@ -31,8 +31,7 @@ class Values:
     def __init__(self, declaration, where, values):
         self.declaration = declaration
         self.where = where
-        self.values = [value if value is None else types.as_declared(value, known.type)
-                       for value, known in zip(values, declaration.globals)]
+        self.values = list(values)
         self.read = set()  # what was loaded before anything was stored there
         self.stored = set()
         # Name of an attribute -> its tree, the leaves in it, the values that it was made of.
@@ -152,8 +151,7 @@ class InstanceValues(Values):
     seen; one thread at a time is in here."""
 
     def __init__(self, declaration, values):
-        super().__init__(declaration, declaration.class_name, (None for _ in declaration.globals))
-        self.values = list(values)
+        super().__init__(declaration, declaration.class_name, values)
         self.lock = threading.RLock()
         self._seen = set()
 

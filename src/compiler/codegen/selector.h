@@ -151,6 +151,7 @@ class Selector {
   Reg compareVectors(const Inst& inst, Type type);
   Reg select(const Inst& inst);
   Reg merge(const Inst& inst, Reg mask, Reg a, Reg b);
+  Reg underMask(llvm::MachineInstr* old, Type type, std::initializer_list<Reg> first);
   Reg mergeSum(const Inst& inst, Reg mask, Reg a, Reg b);
   Reg compareWithin(const Inst& inst);
   Reg maskOf(Reg set, int lanes, bool in_all);

@@ -154,8 +154,14 @@ Selector::Reg Selector::merge(const Inst& inst, Reg mask, Reg a, Reg b) {
   if (!hasLaneMask(*made)) return Reg();
   llvm::MachineInstr* old = regs_.getVRegDef(a);
   if (!old || old->getParent() != block_) return Reg();
-  Builder masked = start(cat(insts_.getName(old->getOpcode()).str(), "k"), newReg(inst.type));
-  masked.addReg(b).addReg(mask);
+  return underMask(old, inst.type, {b, mask});
+}
+
+// What `old` made, by the instruction of it that has a mask, whose first operands these are.
+Selector::Reg Selector::underMask(llvm::MachineInstr* old, Type type,
+                                  std::initializer_list<Reg> first) {
+  Builder masked = start(cat(insts_.getName(old->getOpcode()).str(), "k"), newReg(type));
+  for (Reg r : first) masked.addReg(r);
   for (unsigned i = 1; i < old->getNumExplicitOperands(); ++i) masked.add(old->getOperand(i));
   masked.cloneMemRefs(*old);
   old->eraseFromParent();
@@ -192,12 +198,7 @@ Selector::Reg Selector::compareWithin(const Inst& inst) {
     if (!old || old->getParent() != block_ ||
         !insts_.getName(old->getOpcode()).ends_with("rri"))
       continue;
-    Builder masked = start(cat(insts_.getName(old->getOpcode()).str(), "k"), newReg(inst.type));
-    masked.addReg(mask);
-    for (unsigned i = 1; i < old->getNumExplicitOperands(); ++i) masked.add(old->getOperand(i));
-    old->eraseFromParent();
-    finish(*masked);
-    return masked->getOperand(0).getReg();
+    return underMask(old, inst.type, {mask});
   }
   return Reg();
 }

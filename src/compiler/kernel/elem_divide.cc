@@ -6,6 +6,7 @@
 
 #include "compiler/kernel/elem_tiny.h"
 #include "compiler/kernel/exact_inverse.h"
+#include "compiler/kernel/float_bits.h"
 #include "compiler/kernel/math/root.h"
 #include "compiler/kernel/math_builder.h"
 #include "core/status.h"
@@ -25,18 +26,6 @@ Powers anyDividends(Scalar s) { return s == Scalar::f64 ? Powers{-960, 1022} : P
 Powers anyDivisors(Scalar s) { return s == Scalar::f64 ? Powers{-1020, 1020} : Powers{-124, 124}; }
 
 Scalar wordOf(Scalar s) { return s == Scalar::f64 ? Scalar::i64 : Scalar::i32; }
-
-V magnitudeOf(Builder& b, V x) {
-  const Type word = b.type(x).with(wordOf(b.type(x).scalar));
-  const uint64_t mask = (uint64_t{1} << (bitWidth(word.scalar) - 1)) - 1;
-  return b.binary(Opcode::and_, b.cast(Opcode::bitcast, x, word.scalar), b.constant(word, mask));
-}
-
-// What the bits of a number are more once it is multiplied by 2^e.
-V exponent(Builder& b, V bits, int64_t e) {
-  const int mantissa = b.type(bits).scalar == Scalar::i64 ? 52 : 23;
-  return b.constant(b.type(bits), static_cast<uint64_t>(e) << mantissa);
-}
 
 V powerOf2(Builder& b, V bits, int e) {
   return exponent(b, bits, e + (b.type(bits).scalar == Scalar::i64 ? 1023 : 127));
@@ -165,7 +154,10 @@ bool suitsReciprocal(const Builder& b, V x, V y) {
 // x works it out once.
 V divideByRoot(Builder& b, V x, V y) {
   const Inst* root = b.kernel().def(y);
-  if (root && root->op == Opcode::splat) root = b.kernel().def(y = root->operands[0]);
+  if (root && root->op == Opcode::splat) {
+    y = root->operands[0];
+    root = b.kernel().def(y);
+  }
   const Type type = b.type(y);
   if (!b.machine.has_rsqrt14 || !root || root->op != Opcode::fsqrt) return {};
   if (!type.isVector()) {

@@ -4,27 +4,19 @@
 #include <array>
 #include <functional>
 
+#include "compiler/kernel/float_bits.h"
 #include "compiler/kernel/lane_fold.h"
 #include "core/status.h"
 
 namespace tercel::kernel {
 namespace {
 
-constexpr int kMantissa = 23, kBias = 127;
+constexpr int kBias = 127;
 constexpr int64_t kVectorBytes = 64;
-
-V magnitudeOf(Builder& b, V x) {
-  V bits = b.cast(Opcode::bitcast, x, Scalar::i32);
-  return b.binary(Opcode::and_, bits, b.integer(b.type(bits), 0x7fffffff));
-}
 
 V halfOf(Builder& b, V x, bool second) {
   const int lanes = b.type(x).lanes;
   return b.shuffle(x, x, halves(lanes, lanes, second, false));
-}
-
-V exponent(Builder& b, V like, int e) {
-  return b.integer(b.type(like), int64_t{e} << kMantissa);
 }
 
 // Lanes whose magnitude is less than `least` or subnormal, but not 0.

@@ -1,6 +1,7 @@
 #include <algorithm>
 
 #include "compiler/kernel/rows_nest.h"
+#include "core/status.h"
 
 namespace tercel::kernel {
 
@@ -68,8 +69,8 @@ void RowsNest::emitTurned(Emitter& e, const std::vector<Index>& groups, const Po
   for (size_t g = plan_.vector() + 1; g < first.size(); ++g) first[g] = Index(0);
   first[plan_.vector()] = space_.loop(rows.first, plan_.vectorExtent());
   uint64_t known = 0;
-  const int64_t count = rows.count.valid() && b_.isConstant(rows.count, &known)
-                            ? static_cast<int64_t>(known) : lanes;
+  TERCEL_CHECK(b_.isConstant(rows.count, &known), "thin rows of an unknown number");
+  const auto count = static_cast<int64_t>(known);
   const V place = space_.emitScalar(space_.linear(plan_.domainAt(first), cluster_.domain));
   for (size_t i = 0; i < cluster_.inputs.size(); ++i) {
     const Value v = cluster_.inputs[i];
