@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "aot/pack.h"
 #include "program/aligned_bytes.h"
 #include "program/file_header.h"
 #include "program/format.h"
@@ -119,13 +120,13 @@ void shareStoredGlobals(const program::Procedure& procedure, ir::Module& module)
 }
 
 // A Program file for each target.
-Result<std::vector<std::vector<std::byte>>> compileProcedure(
+Result<std::vector<program::Packed>> compileProcedure(
     const program::Artifact& artifact, const program::Procedure& procedure,
     const std::vector<std::string>& targets, int optimization_level, SharedConstants& shared) {
   TERCEL_ASSIGN(ir::Module module, readModule(procedure, givenOf(artifact, procedure)));
   TERCEL_TRY(checkMain(artifact, procedure, module));
   shareStoredGlobals(procedure, module);
-  std::vector<std::vector<std::byte>> codes;
+  std::vector<program::Packed> codes;
   for (const std::string& target : targets) {
     compiler::CompileOptions options;
     options.target = target;
@@ -133,7 +134,7 @@ Result<std::vector<std::vector<std::byte>>> compileProcedure(
     options.can_call = canLeavePython;
     TERCEL_ASSIGN(program::Program code, compiler::compileModule(module, options));
     shared.take(code);
-    codes.push_back(program::serialize(code));
+    codes.push_back(pack(program::serialize(code)));
   }
   return codes;
 }

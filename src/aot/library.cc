@@ -10,6 +10,7 @@
 #include <system_error>
 
 #include "aot/linker.h"
+#include "aot/pack.h"
 #include "compiler/codegen/library_code.h"
 #include "program/format.h"
 #include "runtime/engine/debug_print.h"
@@ -117,7 +118,8 @@ Result<Codes> codesOf(const program::Artifact& artifact) {
   Codes codes;
   for (const program::Procedure& procedure : artifact.procedures) {
     std::vector<program::Program>& list = codes.emplace_back();
-    for (const std::vector<std::byte>& file : procedure.codes) {
+    for (const program::Packed& packed : procedure.codes) {
+      TERCEL_ASSIGN(const std::vector<std::byte> file, program::unpack(packed));
       TERCEL_ASSIGN(list.emplace_back(), program::deserialize(file));
     }
   }
@@ -132,7 +134,7 @@ Status packProcedures(program::Artifact& artifact, Codes codes, const std::strin
     procedure.module.clear();
     for (size_t t = 0; t < codes[p].size(); ++t) {
       TERCEL_TRY(joinKernels(codes[p][t], linker_folder, draft));
-      procedure.codes[t] = program::serialize(codes[p][t]);
+      procedure.codes[t] = pack(program::serialize(codes[p][t]));
     }
   }
   return Status();

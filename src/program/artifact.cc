@@ -32,7 +32,10 @@ void transferProcedure(IO& io, ProcedureT& procedure) {
   transferValues(io, procedure.results);
   io.bytes(procedure.module);
   io.number(procedure.platform);
-  io.list(procedure.codes, kLeastText, [&](auto& code) { io.bytes(code); });
+  io.list(procedure.codes, 2 * kLeastText, [&](auto& code) {
+    io.number(code.size);
+    io.bytes(code.bytes);
+  });
 }
 
 template <class IO, class ArtifactT>

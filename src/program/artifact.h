@@ -10,6 +10,7 @@
 
 #include "core/shape.h"
 #include "core/status.h"
+#include "program/packed.h"
 #include "program/program.h"
 
 namespace tercel::program {
@@ -40,7 +41,7 @@ struct Procedure {
   std::vector<NamedValue> results;
   std::vector<std::byte> module;              // StableHLO, as a portable artifact
   int32_t platform = -1;  // what the module's main takes first where it is for several; -1: one
-  std::vector<std::vector<std::byte>> codes;  // a Program file for each of Artifact::targets
+  std::vector<Packed> codes;  // a Program file for each of Artifact::targets
 };
 
 // With its signature, as predict_batch8: one of a kind in its artifact.
@@ -66,7 +67,7 @@ struct Artifact {
   int32_t num_threads = 1;  // of instances that do not say, the caller's included
 };
 
-inline constexpr uint32_t kArtifactVersion = 3;
+inline constexpr uint32_t kArtifactVersion = 4;
 inline constexpr size_t kDataAlignment = 64;
 
 // `bytes`, rounded up to whole steps of the alignment.

@@ -96,7 +96,11 @@ program::Artifact artifactOfEverything() {
   procedure.results = {{"loss", {DType::f64, {}}}};
   procedure.module = {std::byte{'M'}, std::byte{'L'}};
   const std::vector<std::byte> code = program::serialize(programOfEverything());
-  procedure.codes = {code, code};
+  // Packed as 200 times the same byte: a literal, a copy of 199, five literals at the end.
+  const std::byte same{7};
+  const program::Packed packed{205, {std::byte{0x1f}, same, std::byte{1}, std::byte{0},
+                                     std::byte{180}, std::byte{0x50}, same, same, same, same, same}};
+  procedure.codes = {program::stored(code), packed};
   artifact.procedures = {procedure};
   return artifact;
 }

@@ -23,6 +23,7 @@ namespace {
 using tercel::DType;
 using tercel::Shape;
 using tercel::program::StepKind;
+using tercel::program::stored;
 using Bytes = std::vector<std::byte>;
 
 const Shape kShape{DType::f32, {2, 3}};
@@ -78,7 +79,7 @@ tercel::program::Artifact makeArtifact() {
   swap.stored = {0};
   swap.arguments = {{"x", kShape}};
   swap.results = {{"old", kShape}};
-  swap.codes = {storeProgram(kOtherArchitecture), storeProgram()};
+  swap.codes = {stored(storeProgram(kOtherArchitecture)), stored(storeProgram())};
   artifact.procedures = {swap};
   return artifact;
 }
@@ -581,7 +582,7 @@ TEST(ProgramApi, GlobalsThatFitIntoNoMemory) {
 TEST(ProgramApi, NoCpuForIt) {
   tercel::program::Artifact artifact = makeArtifact();
   artifact.targets = {"monster"};
-  artifact.procedures[0].codes = {storeProgram(kOtherArchitecture)};
+  artifact.procedures[0].codes = {stored(storeProgram(kOtherArchitecture))};
   Bytes bytes = serializeArtifact(artifact);
   tercel_program* program = nullptr;
   const int code = tercel_program_load(bytes.data(), bytes.size(), nullptr, &program);

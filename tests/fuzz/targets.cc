@@ -159,6 +159,12 @@ void readSavedArtifact(const std::string& input) {
     return requireOrderly(read.status(), {Code::invalid_argument, Code::data_loss});
   require(program::validateArtifact(*read).ok(), "what was read is not valid");
   if (read->has_side_file || !program::checkData(*read).ok()) return;
+  for (const program::Procedure& procedure : read->procedures) {
+    for (const program::Packed& code : procedure.codes) {
+      Result<std::vector<std::byte>> file = program::unpack(code);
+      require(!file.ok() || file->size() == code.size, "unpacked to another size");
+    }
+  }
   const std::vector<std::byte> written = program::serializeArtifact(*read);
   Result<program::Artifact> again = program::deserializeArtifact({nullptr, written});
   require(again.ok(), cat("what was read cannot be written: ", again.status().message()));

@@ -20,6 +20,11 @@ Status checkShapes(const std::string& name, const Shape& wanted, const Shape& go
                          " in its code");
 }
 
+Result<program::Program> programOf(const program::Packed& code) {
+  TERCEL_ASSIGN(const std::vector<std::byte> file, program::unpack(code));
+  return program::deserialize(file);
+}
+
 }  // namespace
 
 Result<std::shared_ptr<const LoadedArtifact>> LoadedArtifact::load(
@@ -89,7 +94,7 @@ Status LoadedArtifact::loadProcedures(size_t target) {
   procedures_.clear();
   for (const program::Procedure& procedure : artifact_.procedures) {
     const std::string name = program::fullName(procedure);
-    TERCEL_ASSIGN(program::Program code, program::deserialize(procedure.codes[target]));
+    TERCEL_ASSIGN(program::Program code, programOf(procedure.codes[target]));
     TERCEL_TRY(checkInterface(procedure, code).within(cat("procedure ", name)));
     LoadOptions options;
     options.shared = program::sharedOf(artifact_);
@@ -155,8 +160,8 @@ Result<program::Program> readProgram(std::span<const std::byte> file) {
                            " procedures: only one that has a single one is a program");
   }
   Status unfit = failedPrecondition(artifact.name, " has no code for any CPU");
-  for (const std::vector<std::byte>& code : artifact.procedures[0].codes) {
-    TERCEL_ASSIGN(program::Program program, program::deserialize(code));
+  for (const program::Packed& code : artifact.procedures[0].codes) {
+    TERCEL_ASSIGN(program::Program program, programOf(code));
     unfit = checkCpu(program.architecture, program.target_features);
     if (!unfit.ok()) continue;
     const std::span<const std::byte> shared = program::sharedOf(artifact);
