@@ -247,9 +247,19 @@ Status checkNames(const program::Artifact& artifact) {
   return Status();
 }
 
+// Code that is linked statically reaches 2 GB, and that without what else the executable has.
+Status checkSize(const program::Artifact& artifact, const LibraryOptions& options) {
+  constexpr size_t kMost = (size_t{1} << 31) - (size_t{1} << 26);
+  const size_t bytes = artifact.data.bytes.size();
+  if (options.side_file || bytes <= kMost) return Status();
+  return invalidArgument("the values of ", artifact.name, " take ", bytes, " bytes, and a library "
+                         "has room for ", kMost, ": save them in a side file");
+}
+
 Status saveChecked(program::Artifact artifact, const std::string& folder,
                    const LibraryOptions& options) {
   const std::string& name = artifact.name;
+  TERCEL_TRY(checkSize(artifact, options));
   TERCEL_ASSIGN(Codes codes, codesOf(artifact));
   const Needs needs = needsOf(codes);
   TERCEL_ASSIGN(const Architecture architecture, architectureOf(artifact, needs));

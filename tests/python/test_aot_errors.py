@@ -8,6 +8,7 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
+from tercel import aot
 from tercel.aot import Program
 
 VECTOR = np.zeros(3, np.float32)
@@ -246,3 +247,21 @@ def test_errors_of_the_users_code_say_where():
     with pytest.raises(TypeError) as error:
         Bad().run(VECTOR)
     assert "while tracing Bad.run" in error.value.__notes__
+
+
+def test_an_example_of_a_static_argument():
+    scaled = jax.jit(lambda x, n: x * n, static_argnums=1)
+    with pytest.raises(TypeError, match="static argument of a jitted function.*functools.partial"):
+        aot.compile(scaled, VECTOR, 3)
+
+
+def test_long_trees_are_shown_where_they_differ():
+    class Deep(Program):
+        _state = {"layers": [{f"weight_{i}": VECTOR} for i in range(40)], "last": (VECTOR,)}
+
+        def run(self):
+            self._state = {**self._state, "last": [VECTOR]}
+
+    with pytest.raises(TypeError) as error:
+        Deep().run()
+    assert "[*]" in str(error.value) and "(*,)" in str(error.value), str(error.value)

@@ -8,6 +8,7 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
+import tercel as package
 from tercel import aot
 from tercel.aot import Program
 
@@ -137,3 +138,17 @@ def test_a_procedure_called_program(tmp_path):
     with pytest.raises(ValueError, match="a namespace net_program of its own: the procedure pro"):
         Program.get_compiled_artifact(type("Net", (Program,), members)).save_library(tmp_path)
     assert not list(tmp_path.iterdir())
+
+
+def test_an_empty_key_is_a_place_of_its_own():
+    class Net(Program):
+        _g = {"": jnp.zeros(2), "b": jnp.ones(2)}
+
+        def run(self):
+            return self._g
+
+    artifact = Program.get_compiled_artifact(Net)
+    loaded = package.load(artifact.to_bytes())
+    assert [known.name for known in Program.get_info(Net).globals] == ["g.", "g.b"]
+    loaded.globals["g"] = {"": np.float32([1, 2]), "b": np.float32([3, 4])}
+    np.testing.assert_array_equal(loaded.run()[""], [1, 2])

@@ -139,7 +139,17 @@ def compile(function, *example_args, name=None, targets="native", optimization_l
                                     default=types.like(example))
                   for known, example in zip(_parameter_names(function, len(example_args)),
                                             example_args)]
-    procedure = Procedure(name, name, lambda self, *args: function(*args), parameters)
+
+    def call(_self, *arguments):
+        try:
+            return function(*arguments)
+        except ValueError as error:
+            if "static arguments" not in str(error):
+                raise
+            raise TypeError(f"{name}: an example for a static argument of a jitted function: give "
+                            "the argument by functools.partial") from error
+
+    procedure = Procedure(name, name, call, parameters)
     program = type(name, (Program,), {name: procedure}, export_name=name)
     return Program.get_compiled_artifact(
         program, targets, optimization_level=optimization_level, num_threads=num_threads)

@@ -4,6 +4,7 @@ import dataclasses
 import itertools
 import numbers
 import operator
+import os
 import re
 
 import jax
@@ -74,8 +75,10 @@ def is_number(leaf):
 
 def place(root, path):
     """A leaf's place in a tree, as params.dense.kernel."""
+    if not path:
+        return root
     inner = jax.tree_util.keystr(path, simple=True, separator=".")
-    return ".".join(part for part in (root, inner) if part)
+    return f"{root}.{inner}" if root else inner
 
 
 def physical(kind):
@@ -106,7 +109,7 @@ def matches(tree, treedef, names, where):
     extra = [name for name in given if name not in names]
     words = [f"{what} {', '.join(some[:4])}{' ...' if len(some) > 4 else ''}"
              for what, some in (("lacks", missing), ("has also", extra)) if some]
-    reason = " and ".join(words) or f"is {_short(found)} in place of {_short(treedef)}"
+    reason = " and ".join(words) or "is {} in place of {}".format(*_apart(found, treedef))
     raise TypeError(f"{where}: the tree of {root} {reason}")
 
 
@@ -248,6 +251,9 @@ def _evaluate(dim, values):
     return size
 
 
-def _short(treedef):
-    words = str(treedef).removeprefix("PyTreeDef(").removesuffix(")")
-    return words if len(words) < 200 else words[:200] + "..."
+def _apart(*treedefs):
+    """Their words, from a little before where they differ."""
+    words = [str(treedef).removeprefix("PyTreeDef(").removesuffix(")") for treedef in treedefs]
+    begin = max(0, len(os.path.commonprefix(words)) - 80)
+    return ["..." * (begin > 0) + text[begin:begin + 200] + "..." * (len(text) > begin + 200)
+            for text in words]
