@@ -5,8 +5,10 @@ import inspect
 import os
 
 import jax
-from jax._src import xla_bridge
+from jax._src import dlpack, xla_bridge
+from jax._src.interpreters import mlir
 from jax._src.lib import xla_client
+from jax.extend.core import primitives
 
 from tercel import handlers
 from tercel.library import library_path
@@ -32,6 +34,10 @@ def initialize():
         _share_handlers(library)
         return
     _let_cpu_in()
+    if _is_default():
+        _take_dlpack()
+        for name in ("erf", "erfc", "bessel_i1e"):
+            _widen(name)
     try:
         c_api = _load()
     except Exception as error:  # told to those who ask for Tercel, and to nobody else
@@ -66,6 +72,35 @@ def _let_cpu_in():
     platforms = (jax.config.jax_platforms or "").split(",")
     if NAME in platforms and "cpu" not in platforms:
         jax.config.update("jax_platforms", ",".join(platforms + ["cpu"]))
+
+
+def _is_default():
+    return (jax.config.jax_platforms or "").split(",")[0] == NAME
+
+
+def _take_dlpack():
+    """What lies in the host's memory becomes an array of Tercel's by `from_dlpack`."""
+    platforms = getattr(dlpack, "_DL_DEVICE_TO_PLATFORM", {})
+    for device_type, platform in platforms.items():
+        if platform == "cpu":
+            platforms[device_type] = NAME
+
+
+def _widen(name):
+    """jaxlib cannot write this function of floats of 8 bits and less: they are widened first."""
+    function = getattr(primitives, name + "_p")
+    lower = getattr(mlir, "_lowerings", {}).get(function)
+    if lower is None:
+        return
+
+    def rule(context, x, **options):
+        if context.avals_in[0].dtype.itemsize > 1:
+            return getattr(lower, "rule", lower)(context, x, **options)
+        return mlir.lower_fun(
+            lambda x: function.bind(x.astype("float32"), **options).astype(x.dtype),
+            multiple_results=False)(context, x)
+
+    mlir.register_lowering(function, rule)
 
 
 def _load():

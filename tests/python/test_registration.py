@@ -133,3 +133,29 @@ def test_subnormals_flushed_on_demand():
     assert done.returncode == 0, done.stderr
     kept = run(FLUSHED, TERCEL_FLUSH_SUBNORMALS="0")
     assert "AssertionError" in kept.stderr
+
+
+def test_from_dlpack_gives_arrays_of_the_default_device():
+    result = run("""
+import jax, jax.numpy as jnp, numpy as np
+device = jax.devices()[0]
+ours = jnp.from_dlpack(np.arange(32, dtype=np.float32))
+again = jnp.from_dlpack(ours)
+assert again.unsafe_buffer_pointer() == ours.unsafe_buffer_pointer()
+print({ours.device, again.device, (ours + jax.device_put(again, device)).device} == {device},
+      np.from_dlpack(again).sum())
+""", JAX_PLATFORMS="tercel")
+    assert result.stdout == "True 496.0\n", result.stderr
+
+
+def test_functions_of_floats_of_8_bits_that_jaxlib_cannot_write_for_plugins():
+    result = run("""
+import jax, jax.numpy as jnp
+from jax import lax
+x = jnp.asarray([-1, 0, 0.5, 2], "float8_e4m3fn")
+for function in (lax.erf, lax.erfc, lax.bessel_i1e, lambda x: jax.nn.gelu(x, approximate=False)):
+    ours, wide = jax.jit(function)(x), jax.jit(function)(x.astype("float32"))
+    assert jnp.allclose(ours.astype("float32"), wide, rtol=0.07, atol=0.01), (ours, wide)
+print("done")
+""", JAX_PLATFORMS="tercel")
+    assert result.stdout == "done\n", result.stderr

@@ -127,6 +127,7 @@ class Inliner : public Rewriter {
     if (opClass(kind) != OpClass::unary || kind == OpKind::convert_) return false;
     const Op& from = op(id);
     if (from.operands.size() != 1 || from.results.size() != 1) return false;
+    if (isSmall(module().shape(from.result()).dtype)) return false;
     auto types = inferTypes(module(), kind, from.operands, {}, {}, {});
     if (!types.ok() || !((*types)[0] == module().type(from.result()))) return false;
     Value by = unary(kind, from.operand(0));
