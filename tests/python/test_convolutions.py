@@ -3,6 +3,7 @@
 import jax
 import numpy as np
 import pytest
+from jax import lax
 
 SPACES = {1: "W", 2: "HW", 3: "DHW"}
 
@@ -180,3 +181,21 @@ def test_convolutions_of_convolutions(agree, rng, seed, first):
 
     agree(network, x, w, scale=30)
     agree(jax.grad(lambda x, w: (network(x, w) ** 2).mean(), (0, 1)), x, w, scale=100)
+
+
+@pytest.mark.parametrize("dilation", [1, 2, 3])
+def test_images_of_size_0_that_are_dilated(tercel, dilation):
+    image, kernel = np.zeros((1, 1, 0, 1), np.float32), np.ones((2, 1, 1, 1), np.float32)
+
+    def convolve(image, kernel):
+        return lax.conv_general_dilated(image, kernel, (1, 1), ((3, 3), (0, 0)),
+                                        lhs_dilation=(dilation, 1))
+
+    def reduce(image):
+        return lax.reduce_window(image, np.float32(2), lax.add, (1, 1, 1, 1), (1, 1, 1, 1),
+                                 ((0, 0), (0, 0), (3, 2), (0, 0)),
+                                 base_dilation=(1, 1, dilation, 1))
+
+    with jax.default_device(tercel):
+        np.testing.assert_array_equal(jax.jit(convolve)(image, kernel), np.zeros((1, 2, 6, 1)))
+        np.testing.assert_array_equal(jax.jit(reduce)(image), np.full((1, 1, 5, 1), 2))

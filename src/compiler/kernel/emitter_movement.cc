@@ -47,7 +47,8 @@ V Emitter::emitIndex(const Index& x) {
 }
 
 Index Emitter::undilate(Index x, int64_t extent, int64_t gap, Guard& inside) {
-  inside = both(inside, guardOf(inBounds(x, (extent - 1) * gap + 1)));
+  const int64_t dilated = extent == 0 ? 0 : (extent - 1) * gap + 1;
+  inside = both(inside, guardOf(inBounds(x, dilated)));
   if (gap == 1) return x;
   Index rest = space_.remainder(x, gap);
   V value = emitIndex(rest);
