@@ -100,3 +100,34 @@ def polynomial(bits, f, weight, a, b, terms, points=None):
     errors = target.errors(lambda x: mp.fsum(c * x**k for k, c in fixed.items()))
     return [fixed[k] for k in range(terms)], max(abs(e) for e in errors)
 
+
+def absorb(target, power, change, powers):
+    """How the coefficients of `powers` take back `change` of the one of `power`."""
+    columns = [[w * x**k for k in powers] for x, w in zip(target.grid, target.w_grid)]
+    wanted = [-w * change * x**power for x, w in zip(target.grid, target.w_grid)]
+    return list(mp.lu_solve(mp.matrix(columns), mp.matrix(wanted)))  # least squares
+
+
+def refitted(bits, f, weight, a, b, terms):
+    """As `polynomial`, but the later coefficients take back what rounding one changes in least
+    squares: where 0 is inside [a, b], they have no alternation, as they do nothing at 0."""
+    target = Target(f, weight, a, b, 16 * (terms + 2))
+    coeffs = remez(target, list(range(terms)), {})
+    for k in range(terms):
+        rounded = round_to(bits, coeffs[k])
+        later = range(k + 1, terms)
+        if later:
+            for i, change in zip(later, absorb(target, k, rounded - coeffs[k], later)):
+                coeffs[i] += change
+        coeffs[k] = rounded
+    errors = target.errors(lambda x: mp.polyval(coeffs[::-1], x))
+    return coeffs, max(abs(e) for e in errors)
+
+
+def near_minimax(bits, f, weight, a, b, terms):
+    """As `polynomial`, from Chebyshev's points: for a weight that is 0 inside [a, b], around which
+    the exchange does not always converge."""
+    a, b = mp.mpf(a), mp.mpf(b)
+    coeffs = [round_to(bits, c) for c in mp.chebyfit(f, [a, b], terms)[::-1]]
+    errors = Target(f, weight, a, b, 24 * (terms + 2)).errors(lambda x: mp.polyval(coeffs[::-1], x))
+    return coeffs, max(abs(e) for e in errors)

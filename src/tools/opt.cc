@@ -5,6 +5,7 @@
 #include "compiler/ir/text.h"
 #include "compiler/ir/verifier.h"
 #include "compiler/passes/pipeline.h"
+#include "compiler/passes/recognise.h"
 #include "compiler/plan/fork_rows.h"
 #include "compiler/plan/plan.h"
 #include "compiler/plan/slice_loops.h"
@@ -20,6 +21,7 @@ constexpr char kUsage[] = R"(usage: tercel-opt [FLAG...] FILE    (- is standard 
   --none          run no pass: read, verify and print
   --plan          print the plan in place of the module: what is fused, where values live, the steps
   --locations     print where in the Python program each op came from
+  --expansion     print the row of passes/expansions.def that stands for the program
   --verify        verify after each pass
   --dump          print the module after each pass that changed it, to stderr
   --time          print what each pass took, to stderr
@@ -53,6 +55,7 @@ Status run(CommandLine line) {
   passes::PipelineOptions options = pipelineOptions(line);
   std::vector<std::string> chosen = line.values("pass");
   bool none = line.flag("none"), plan = line.flag("plan"), locations = line.flag("locations");
+  bool expansion = line.flag("expansion");
   TERCEL_TRY(line.unknownFlag());
   if (line.words().size() != 1) return invalidArgument("name one file; see --help");
 
@@ -60,6 +63,7 @@ Status run(CommandLine line) {
   TERCEL_ASSIGN(ir::Module module, compiler::read(bytes));
   TERCEL_TRY(ir::verify(module));
   for (const std::string& name : chosen) TERCEL_TRY(passes::runPass(name, module, options));
+  if (expansion) return std::puts(passes::expansionRow(module).c_str()), Status();
   if (chosen.empty() && !none) TERCEL_TRY(passes::runPipeline(module, options));
   if (plan) {
     plan::sliceLoops(module);

@@ -139,6 +139,9 @@ TYPED_TEST(ComplexTest, OrdinaryValues) {
       this->close(F(exponential), WANT(std::exp(z)), 4, true, z);
       this->close(F(sine), WANT(std::sin(z)), 5, true, z);
       this->close(F(cosine), WANT(std::cos(z)), 5, true, z);
+      this->close(F(sinh), WANT(std::sinh(z)), 5, true, z);
+      this->close(F(cosh), WANT(std::cosh(z)), 5, true, z);
+      this->close(F(atanh), WANT(std::atanh(z)), 6, true, z);
       this->close(F(tanh), WANT(std::tanh(z)), 10, false, z);
       this->close(F(tan), WANT(std::tan(z)), 10, false, z);
       this->close(F(exponential_minus_one), WANT(std::exp(z) - decltype(z)(1)), 4, false,
@@ -177,6 +180,8 @@ TYPED_TEST(ComplexTest, CancellationIsAvoided) {
       this->close(real_of(F(log)), real_log, 4, false, z);
     }
     this->allowAbsolute(0);
+    const Z beside(i % 2 ? 1 : -1, std::ldexp(u.imag(), -(i % 140)));
+    this->close(F(atanh), WANT(std::atanh(z)), 6, true, beside);
     // Near 0: expm1 and log1p are nearly the identity.
     Z tiny = this->uniform(1e-5);
     this->close(F(exponential_minus_one), expm1_series, 4, false, tiny);
@@ -192,6 +197,7 @@ TYPED_TEST(ComplexTest, AnyMagnitude) {
     this->close(F(abs), WANT(std::abs(z)), 2, true, z);
     this->close(F(sqrt), WANT(std::sqrt(z)), 5, true, z);
     this->close(F(log), WANT(std::log(z)), 4, false, z);
+    this->close(F(atanh), WANT(std::atanh(z)), 6, true, z);
   }
 }
 
@@ -268,6 +274,9 @@ TYPED_TEST(ComplexTest, SpecialValues) {
     this->sameKind(true, F(sqrt), WANT(std::sqrt(z)), z);
     this->sameKind(signs, F(sine), WANT(std::sin(z)), z);
     this->sameKind(signs, F(cosine), WANT(std::cos(z)), z);
+    this->sameKind(signs, F(sinh), WANT(std::sinh(z)), z);
+    this->sameKind(signs, F(cosh), WANT(std::cosh(z)), z);
+    this->sameKind(signs, F(atanh), WANT(std::atanh(z)), z);
     this->sameKind(signs, F(tanh), unless(imag_wild && z.real() == 0, WANT(std::tanh(z))), z);
     this->sameKind(signs, F(tan), unless(real_wild && z.imag() == 0, WANT(std::tan(z))), z);
     this->sameKind(true, F(abs), WANT(std::abs(z)), z);

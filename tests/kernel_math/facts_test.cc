@@ -82,6 +82,14 @@ TYPED_TEST(FactsTest, ExactValues) {
   EXPECT_EQ(logistic(b, -inf), T(0));
   EXPECT_EQ(tanh(b, T(30)), T(1));
   EXPECT_EQ(erf(b, T(10)), T(1));
+  EXPECT_EQ(erfc(b, T(0)), T(1));
+  EXPECT_EQ(erfc(b, inf), T(0));
+  EXPECT_EQ(erfc(b, -inf), T(2));
+  EXPECT_EQ(erf_inv(b, T(1)), inf);
+  EXPECT_EQ(erf_inv(b, T(-1)), -inf);
+  EXPECT_TRUE(std::isnan(erf_inv(b, std::nextafter(T(1), inf))));
+  EXPECT_TRUE(std::signbit(erf_inv(b, T(-0.0))));
+  for (int k = -1100; k < 1100; ++k) EXPECT_EQ(exp2(b, T(k)), std::ldexp(T(1), k));
   EXPECT_EQ(atan(b, inf), static_cast<T>(std::acos(0.0L)));
   for (int i = 1; i < 500; ++i) {
     EXPECT_EQ(cbrt(b, T(i) * T(i) * T(i)), T(i));
@@ -99,7 +107,7 @@ TYPED_TEST(FactsTest, Bounds) {
     auto bounded = [&](auto& b) {
       return std::fabs(sine(b, x)) <= 1 && std::fabs(cosine(b, x)) <= 1 &&
              std::fabs(tanh(b, x)) <= 1 && std::fabs(erf(b, x)) <= 1 && logistic(b, x) <= 1 &&
-             cosh(b, x) >= 1;
+             cosh(b, x) >= 1 && erfc(b, x) >= 0 && erfc(b, x) <= 2;
     };
     ASSERT_TRUE(bounded(plain) && bounded(hooked) && bounded(lone)) << x;
   }
@@ -116,6 +124,7 @@ TYPED_TEST(FactsTest, OddFunctionsAreOdd) {
          std::initializer_list<Function>{sine, tan, tanh, erf, sinh, asinh, atan, cbrt}) {
       ASSERT_EQ(f(b, -x), -f(b, x)) << x;
     }
+    ASSERT_EQ(erf_inv(b, -x / 21), -erf_inv(b, x / 21)) << x;
   }
 }
 

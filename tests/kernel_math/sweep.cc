@@ -17,6 +17,11 @@
 #define _ZGVeN8v_sqrt tercel_vsqrt
 #define _ZGVeN8v_rsqrt tercel_vrsqrt
 #define _ZGVeN8v_logistic tercel_vlogistic
+#define _ZGVeN8v_erf_inv tercel_verf_inv
+#define _ZGVeN8v_lgamma tercel_vlgamma
+#define _ZGVeN8v_digamma tercel_vdigamma
+#define _ZGVeN8v_i0e tercel_vi0e
+#define _ZGVeN8v_i1e tercel_vi1e
 #include "tests/kernel_math/functions.def"
 
 extern "C" __m512d tercel_vsqrt(__m512d x) { return _mm512_sqrt_pd(x); }
@@ -24,6 +29,26 @@ extern "C" __m512d tercel_vrsqrt(__m512d x) { return _mm512_set1_pd(1) / _mm512_
 extern "C" __m512d tercel_vlogistic(__m512d x) {
   return _mm512_set1_pd(1) / (_mm512_set1_pd(1) + _ZGVeN8v_exp(-x));
 }
+extern "C" __m512d tercel_verf_inv(__m512d x) {
+  __m512d y;
+  for (int lane = 0; lane < 8; ++lane) y[lane] = tercel::math::oracle::erf_inv(x[lane]);
+  return y;
+}
+
+template <class F>
+__m512d laneByLane(F f, __m512d x) {
+  for (int i = 0; i < 8; ++i) x[i] = f(x[i]);
+  return x;
+}
+#define LANE_BY_LANE(libm)                                                                \
+  extern "C" __m512d tercel_v##libm(__m512d x) {                                          \
+    return laneByLane([](double lane) { return tercel::math::oracle::libm(lane); }, x); \
+  }
+LANE_BY_LANE(lgamma)
+LANE_BY_LANE(digamma)
+LANE_BY_LANE(i0e)
+LANE_BY_LANE(i1e)
+#undef LANE_BY_LANE
 
 namespace tercel::math {
 namespace {
@@ -46,10 +71,12 @@ struct Function {
   __m512d (*want)(__m512d);
   double (*nanoseconds)(int kind);  // an element: 0 f32 hooked, 1 f32 plain, 2 f64 hooked
   double limit;                     // most ULP
+  oracle::TermSize<double> term_size;
 };
 
 // The errors of 8 lanes where everything is finite and normal, else lane by lane.
-void compare(__m256 x, __m256 got, __m512d want, Worst& worst) {
+void compare(__m256 x, __m256 got, __m512d want, oracle::TermSize<double> term_size,
+             Worst& worst) {
   __m512d wide = _mm512_cvtps_pd(got);
   __m512d size = _mm512_abs_pd(want);
   __mmask8 plain = _mm512_cmp_pd_mask(size, _mm512_set1_pd(0x1p-125), _CMP_GE_OQ) &
@@ -66,20 +93,24 @@ void compare(__m256 x, __m256 got, __m512d want, Worst& worst) {
   _mm512_store_pd(wants, want);
   _mm256_store_ps(gots, got);
   _mm256_store_ps(xs, x);
-  for (int i = 0; i < 8; ++i) worst.take(oracle::ulpError(gots[i], wants[i]), xs[i]);
+  for (int i = 0; i < 8; ++i)
+    worst.take(oracle::ulpError(gots[i], wants[i], term_size(xs[i])), xs[i]);
 }
 
-void compareBoth(__m512 x, __m512 got, __m512d low, __m512d high, Worst& worst) {
-  compare(_mm512_castps512_ps256(x), _mm512_castps512_ps256(got), low, worst);
-  compare(_mm512_extractf32x8_ps(x, 1), _mm512_extractf32x8_ps(got, 1), high, worst);
+void compareBoth(__m512 x, __m512 got, __m512d low, __m512d high,
+                 oracle::TermSize<double> term_size, Worst& worst) {
+  compare(_mm512_castps512_ps256(x), _mm512_castps512_ps256(got), low, term_size, worst);
+  compare(_mm512_extractf32x8_ps(x, 1), _mm512_extractf32x8_ps(got, 1), high, term_size, worst);
 }
 
-// Over an array that stays in the first-level cache, as a kernel's loop would run it.
-template <class T, class V, V (*f)(V)>
+// Over an array that stays in the first-level cache, as a kernel's loop would run it: of evenly
+// spaced numbers from 0.1 up, or in no order between -1 and 1.
+template <class T, class V, V (*f)(V), bool in_unit = false>
 [[gnu::flatten, gnu::noinline]] double nanosecondsPerElement() {
   constexpr int count = 2048, lanes = sizeof(V) / sizeof(T);
   alignas(64) static T in[count], out[count];
-  for (int i = 0; i < count; ++i) in[i] = T(0.1) + T(i) * T(1e-3);
+  for (int i = 0; i < count; ++i)
+    in[i] = in_unit ? (T(i * 1021 % count) + T(0.5)) / T(count / 2) - 1 : T(0.1) + T(i) * T(1e-3);
   double best = 1e9;
   for (int repeat = 0; repeat < 1000; ++repeat) {
     auto begin = std::chrono::steady_clock::now();
@@ -104,8 +135,8 @@ bool sweep(const Function& f, bool all, bool positive) {
     __m512 x = _mm512_castsi512_ps(bits);
     __m512d low = f.want(_mm512_cvtps_pd(_mm512_castps512_ps256(x)));
     __m512d high = f.want(_mm512_cvtps_pd(_mm512_extractf32x8_ps(x, 1)));
-    compareBoth(x, f.hooked(x), low, high, hooked);
-    compareBoth(x, f.plain(x), low, high, plain);
+    compareBoth(x, f.hooked(x), low, high, f.term_size, hooked);
+    compareBoth(x, f.plain(x), low, high, f.term_size, plain);
   }
   double fast = f.nanoseconds(0), slow = f.nanoseconds(1), wide = f.nanoseconds(2);
   std::printf("| `%s` | %.2f | %.2f | %.2f | %.2f | %.2f |  <!-- %a %a -->\n", f.name, hooked.ulp,
@@ -115,29 +146,31 @@ bool sweep(const Function& f, bool all, bool positive) {
   return hooked.ulp <= f.limit && plain.ulp <= f.limit;
 }
 
-#define UNARY(name, libm, limit32, limit64)                                     \
-  [[gnu::flatten]] __m512 hooked_##name(__m512 x) {                             \
-    Hooked b;                                                                   \
-    return name(b, x);                                                          \
-  }                                                                             \
-  [[gnu::flatten]] __m512 plain_##name(__m512 x) {                              \
-    Plain b;                                                                    \
-    return name(b, x);                                                          \
-  }                                                                             \
-  [[gnu::flatten]] __m512d wide_##name(__m512d x) {                             \
-    Avx512Builder<Avx512Double, true> b;                                        \
-    return name(b, x);                                                          \
-  }                                                                             \
-  double nanoseconds_##name(int kind) {                                         \
-    return kind == 0   ? nanosecondsPerElement<float, __m512, hooked_##name>()  \
-           : kind == 1 ? nanosecondsPerElement<float, __m512, plain_##name>()   \
-                       : nanosecondsPerElement<double, __m512d, wide_##name>(); \
+#define UNARY(name, libm, limit32, limit64)                                           \
+  [[gnu::flatten]] __m512 hooked_##name(__m512 x) {                                   \
+    Hooked b;                                                                         \
+    return name(b, x);                                                                \
+  }                                                                                   \
+  [[gnu::flatten]] __m512 plain_##name(__m512 x) {                                    \
+    Plain b;                                                                          \
+    return name(b, x);                                                                \
+  }                                                                                   \
+  [[gnu::flatten]] __m512d wide_##name(__m512d x) {                                   \
+    Avx512Builder<Avx512Double, true> b;                                              \
+    return name(b, x);                                                                \
+  }                                                                                   \
+  double nanoseconds_##name(int kind) {                                               \
+    constexpr bool unit = std::string_view(#name) == "erf_inv";                       \
+    return kind == 0   ? nanosecondsPerElement<float, __m512, hooked_##name, unit>()  \
+           : kind == 1 ? nanosecondsPerElement<float, __m512, plain_##name, unit>()   \
+                       : nanosecondsPerElement<double, __m512d, wide_##name, unit>(); \
   }
 #include "tests/kernel_math/functions.def"
 
 const Function kFunctions[] = {
 #define UNARY(name, libm, limit32, limit64) \
-  {#name, hooked_##name, plain_##name, _ZGVeN8v_##libm, nanoseconds_##name, limit32},
+  {#name, hooked_##name, plain_##name, _ZGVeN8v_##libm, nanoseconds_##name, limit32,\
+   oracle::termSizeOf<double>(#name)},
 #include "tests/kernel_math/functions.def"
 };
 

@@ -27,6 +27,7 @@ struct Forms {
   T (*lone)(T);
   W (*want)(W);
   double limit;  // ULP
+  oracle::TermSize<W> term_size;
 };
 
 struct Unary {
@@ -48,7 +49,8 @@ T apply(F f, T x) {
 #define FORMS(T, W, name, libm, limit)                                              \
   {                                                                                 \
     FORM(T, ScalarBuilder, name), FORM(T, HookedScalarBuilder, name),               \
-        FORM(T, LoneScalarBuilder, name), [](W x) { return oracle::libm(x); }, limit \
+        FORM(T, LoneScalarBuilder, name), [](W x) { return oracle::libm(x); }, limit, \
+        oracle::termSizeOf<W>(#name)                                                \
   }
 const Unary kUnary[] = {
 #define UNARY(name, libm, limit32, limit64)          \
@@ -66,9 +68,9 @@ struct Judge {
   T at = 0;
 
   void operator()(T x) {
-    const W want = forms.want(x);
+    const W want = forms.want(x), terms = forms.term_size(x);
     for (T got : {forms.plain(x), forms.hooked(x), forms.lone(x)}) {
-      double error = oracle::ulpError(got, want);
+      double error = oracle::ulpError(got, want, terms);
       if (error > worst) worst = error, at = x;
     }
   }

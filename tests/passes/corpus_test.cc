@@ -25,12 +25,18 @@ using Literals = std::vector<ir::Literal>;
 constexpr double kTolerance = 1e-5;       // powers and sums may round otherwise
 constexpr int64_t kMaxWork = 20'000'000;  // element computations of the evaluator
 
+// But for lgamma, of which jaxlib's expansion has no right digit near its zeros; the one op that it
+// becomes is judged by test_special_functions.py.
+bool isJudged(const std::string& path) {
+  return path.ends_with("@1.17.0.bc") && path.find("unary_lgamma") == std::string::npos;
+}
+
 std::vector<std::string> programs() {
   std::vector<std::string> paths;
   const char* corpus = std::getenv("TERCEL_STABLEHLO_CORPUS");
   if (corpus == nullptr) return paths;
   for (const auto& entry : std::filesystem::directory_iterator(corpus))
-    if (entry.path().string().ends_with("@1.17.0.bc")) paths.push_back(entry.path().string());
+    if (isJudged(entry.path().string())) paths.push_back(entry.path().string());
   std::sort(paths.begin(), paths.end());
   return paths;
 }

@@ -3,6 +3,7 @@
 
 #include "compiler/eval/complex_math.h"
 #include "compiler/eval/kernel.h"
+#include "compiler/eval/special_math.h"
 
 namespace tercel::eval {
 namespace {
@@ -45,12 +46,19 @@ Function1<W> realFunction(OpKind kind) {
     case OpKind::asinh_: return [](W x) { return std::asinh(x); };
     case OpKind::atan_: return [](W x) { return std::atan(x); };
     case OpKind::atanh_: return [](W x) { return std::atanh(x); };
+    case OpKind::bessel_i0e_: return [](W x) { return besselI0e(x); };
+    case OpKind::bessel_i1e_: return [](W x) { return besselI1e(x); };
     case OpKind::cbrt_: return [](W x) { return std::cbrt(x); };
     case OpKind::cosh_: return [](W x) { return std::cosh(x); };
     case OpKind::cosine_: return [](W x) { return std::cos(x); };
+    case OpKind::digamma_: return [](W x) { return digamma(x); };
     case OpKind::erf_: return [](W x) { return std::erf(x); };
+    case OpKind::erf_inv_: return [](W x) { return erfInverse(x); };
+    case OpKind::erfc_: return [](W x) { return std::erfc(x); };
+    case OpKind::exp2_: return [](W x) { return std::exp2(x); };
     case OpKind::exponential_: return [](W x) { return std::exp(x); };
     case OpKind::exponential_minus_one_: return [](W x) { return std::expm1(x); };
+    case OpKind::lgamma_: return [](W x) { return std::lgamma(x); };
     case OpKind::log_: return [](W x) { return std::log(x); };
     case OpKind::log_plus_one_: return [](W x) { return std::log1p(x); };
     case OpKind::logistic_: return [](W x) { return 1 / (1 + std::exp(-x)); };
@@ -66,7 +74,9 @@ Function1<W> realFunction(OpKind kind) {
 template <class C>
 Function1<C> complexFunction(OpKind kind) {
   switch (kind) {
+    case OpKind::atanh_: return [](C z) { return std::atanh(z); };
     case OpKind::cbrt_: return [](C z) { return cbrtComplex(z); };
+    case OpKind::cosh_: return [](C z) { return std::cosh(z); };
     case OpKind::cosine_: return [](C z) { return std::cos(z); };
     case OpKind::exponential_: return [](C z) { return expComplex(z); };
     case OpKind::exponential_minus_one_: return [](C z) { return expm1Complex(z); };
@@ -77,6 +87,7 @@ Function1<C> complexFunction(OpKind kind) {
     case OpKind::rsqrt_: return [](C z) { return C(1) / std::sqrt(z); };
     case OpKind::sign_: return [](C z) { return signComplex(z); };
     case OpKind::sine_: return [](C z) { return std::sin(z); };
+    case OpKind::sinh_: return [](C z) { return std::sinh(z); };
     case OpKind::sqrt_: return [](C z) { return std::sqrt(z); };
     case OpKind::tan_: return [](C z) { return tanComplex(z); };
     case OpKind::tanh_: return [](C z) { return tanhComplex(z); };

@@ -53,7 +53,9 @@ bool isCostly(OpKind kind) {
   switch (kind) {
     case OpKind::acos_: case OpKind::acosh_: case OpKind::asin_: case OpKind::asinh_:
     case OpKind::atan_: case OpKind::atan2_: case OpKind::atanh_: case OpKind::cbrt_:
-    case OpKind::cosh_: case OpKind::cosine_: case OpKind::divide_: case OpKind::erf_:
+    case OpKind::bessel_i0e_: case OpKind::bessel_i1e_: case OpKind::cosh_: case OpKind::cosine_:
+    case OpKind::digamma_: case OpKind::divide_: case OpKind::erf_: case OpKind::erf_inv_:
+    case OpKind::erfc_: case OpKind::exp2_: case OpKind::lgamma_:
     case OpKind::exponential_: case OpKind::exponential_minus_one_: case OpKind::log_:
     case OpKind::log_plus_one_: case OpKind::logistic_: case OpKind::power_:
     case OpKind::remainder_: case OpKind::rsqrt_: case OpKind::sine_: case OpKind::sinh_:

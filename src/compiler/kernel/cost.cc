@@ -21,12 +21,13 @@ double elementCost(const ir::Module& m, const Op& op) {
       return 0;
     case OpKind::exponential_: case OpKind::log_: case OpKind::logistic_: case OpKind::tanh_:
     case OpKind::erf_: case OpKind::exponential_minus_one_: case OpKind::log_plus_one_:
-    case OpKind::cbrt_: case OpKind::atan_:
+    case OpKind::cbrt_: case OpKind::atan_: case OpKind::exp2_:
       return 0.6 * width;
     case OpKind::sine_: case OpKind::cosine_: case OpKind::tan_: case OpKind::power_:
     case OpKind::atan2_: case OpKind::remainder_: case OpKind::asin_: case OpKind::acos_:
     case OpKind::sinh_: case OpKind::cosh_: case OpKind::asinh_: case OpKind::acosh_:
-    case OpKind::atanh_:
+    case OpKind::atanh_: case OpKind::bessel_i0e_: case OpKind::bessel_i1e_: case OpKind::digamma_:
+    case OpKind::erf_inv_: case OpKind::erfc_: case OpKind::lgamma_:
       return 1.2 * width;
     case OpKind::divide_: case OpKind::sqrt_: case OpKind::rsqrt_: return 0.3 * width;
     case OpKind::gather_: case OpKind::transpose_: return 0.5 * width;

@@ -22,7 +22,9 @@ Elem emitFunction(B&& builder, OpKind kind, const Elem& x, const Elem& y) {
   switch (kind) {
     case OpKind::abs_: return {math::abs(b, z), {}};
     case OpKind::atan2_: return elemOf(math::atan2(b, z, w));
+    case OpKind::atanh_: return elemOf(math::atanh(b, z));
     case OpKind::cbrt_: return elemOf(math::cbrt(b, z));
+    case OpKind::cosh_: return elemOf(math::cosh(b, z));
     case OpKind::cosine_: return elemOf(math::cosine(b, z));
     case OpKind::divide_: return elemOf(math::divide(b, z, w));
     case OpKind::exponential_: return elemOf(math::exponential(b, z));
@@ -35,6 +37,7 @@ Elem emitFunction(B&& builder, OpKind kind, const Elem& x, const Elem& y) {
     case OpKind::rsqrt_: return elemOf(math::rsqrt(b, z));
     case OpKind::sign_: return elemOf(math::sign(b, z));
     case OpKind::sine_: return elemOf(math::sine(b, z));
+    case OpKind::sinh_: return elemOf(math::sinh(b, z));
     case OpKind::sqrt_: return elemOf(math::sqrt(b, z));
     case OpKind::tan_: return elemOf(math::tan(b, z));
     case OpKind::tanh_: return elemOf(math::tanh(b, z));

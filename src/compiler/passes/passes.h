@@ -10,6 +10,7 @@ using PassResult = Result<bool>;
 
 // Calls and composites into main, annotations away; main is then the only function.
 PassResult inlineCalls(ir::Module& module);
+PassResult recogniseFunctions(ir::Module& module);
 // Algorithms as loops, products and reductions.
 PassResult decompose(ir::Module& module);
 // Products that a loop adds up: one after it.

@@ -23,6 +23,7 @@ struct Pass {
 constexpr Pass kPipeline[] = {
     {"small_types", lowerSmallTypes, 0},  // first: no other pass knows these types
     {"inline", inlineCalls, 0},           // no later pass has to look through a call
+    {"recognise", recogniseFunctions, 1},  // before all that changes what JAX sends
     {"decompose", decompose, 0},          // the passes make its loops and products better
     {"late_products", multiplyLate, 2},   // before products of vectors become multiplications
     {"canonicalise", canonicalise, 0},    // before all that compares or matches

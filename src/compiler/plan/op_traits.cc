@@ -176,10 +176,13 @@ double opWeight(const ir::Module& m, const Op& op) {
     case OpKind::exponential_: case OpKind::log_: case OpKind::logistic_: case OpKind::tanh_:
     case OpKind::erf_: case OpKind::exponential_minus_one_: case OpKind::log_plus_one_:
     case OpKind::cbrt_: case OpKind::atan_: case OpKind::asin_: case OpKind::acos_:
+    case OpKind::exp2_:
       return 16 * scale;
     case OpKind::sine_: case OpKind::cosine_: case OpKind::tan_: case OpKind::power_:
     case OpKind::atan2_: case OpKind::remainder_: case OpKind::sinh_: case OpKind::cosh_:
-    case OpKind::asinh_: case OpKind::acosh_: case OpKind::atanh_:
+    case OpKind::asinh_: case OpKind::acosh_: case OpKind::atanh_: case OpKind::bessel_i0e_:
+    case OpKind::bessel_i1e_: case OpKind::digamma_: case OpKind::erf_inv_: case OpKind::erfc_:
+    case OpKind::lgamma_:
       return 28 * scale;
     case OpKind::divide_: case OpKind::sqrt_: case OpKind::rsqrt_:
       return (isInteger(m.shape(op.result()).dtype) ? 8 : 2) * scale;

@@ -1,5 +1,5 @@
-// Complex atan2, cbrt, exponential, exponential_minus_one, log, log_plus_one, logistic, power,
-// sine, cosine, tan, tanh. Special values are C99's (annex G), but where it recovers an infinity
+// Complex atan2, atanh, cbrt, cosh, cosine, exponential, exponential_minus_one, log, log_plus_one,
+// logistic, power, sine, sinh, tan, tanh. Special values are C99's (annex G), but where it recovers an infinity
 // or a zero from a NaN in exponential, tan, tanh and power: there they are XLA's, which does not.
 #pragma once
 #include "compiler/kernel/math/complex.h"
@@ -31,13 +31,6 @@ Complex<B> exp(Complex<B> z) {
   Real<B> re = scaleFar(size * cos(z.im), shifted, k);
   Real<B> im = scaleFar(size * sin(z.im), shifted, k);
   return {re, select(z.im == 0.0, z.im, im)};
-}
-
-template <class B>
-Pair<B> twoSum(Real<B> a, Real<B> b) {  // exact
-  Real<B> s = a + b;
-  Real<B> t = s - a;
-  return {s, (a - (s - t)) + (b - t)};
 }
 
 // log|z|, where `t` is |z|^2 - 1 to full precision if that is small.
@@ -137,6 +130,33 @@ Complex<B> cos(Complex<B> z) {
   return {re, zeroWins(zeroWins(im, z.re), z.im)};
 }
 
+template <class B>
+Complex<B> sinh(Complex<B> z) {  // sin(i z) = i sinh z, with the parts of each other
+  Complex<B> s = sin(Complex<B>(z.im, z.re));
+  return {s.im, s.re};
+}
+
+template <class B>
+Complex<B> cosh(Complex<B> z) {  // cos(i z)
+  return cos(Complex<B>(-z.im, z.re));
+}
+
+// Beyond `far` 1 / z is all that is left but a right angle; at 1, where the divisor underflows, a
+// logarithm.
+template <class B>
+Complex<B> atanh(Complex<B> z) {
+  constexpr double far = Format<B>::kIsF64 ? 0x1p60 : 0x1p30, tiny = Format<B>::kIsF64 ? 1e-100 : 1e-10;
+  constexpr double ln2 = 0.69314718055994530942, right_angle = 1.57079632679489661923;
+  Real<B> x = abs(z.re), y = abs(z.im), rest = 1.0 - x;
+  Mask<B> is_far = (x > far) | (y > far), at_one = (x == 1.0) & (y < tiny);
+  Real<B> re = 0.25 * log1p(4.0 * x / fma(rest, rest, y * y));
+  re = select(at_one, 0.5 * (ln2 - log(y)), select(x == 0.0, x, re));
+  Real<B> im = 0.5 * atan2(y + y, fma(rest, x + 1.0, -(y * y)));
+  re = select(is_far, abs(reciprocal(z).re), re);
+  im = select(is_far & (y == y), right_angle, im);
+  return {xorSign(re, z.re), xorSign(im, z.im)};
+}
+
 // Kahan's formula in t = tan y and s = sinh x; where x is large its imaginary part is
 // 4 sin y cos y e^(-2 |x|).
 template <class B>
@@ -192,13 +212,16 @@ Complex<B> atan2(Complex<B> y, Complex<B> x) {
     Complex<B> z(b, value);                           \
     return formula;                                   \
   }
+TERCEL_COMPLEX_FUNCTION(atanh, atanh(z))
 TERCEL_COMPLEX_FUNCTION(cbrt, cbrt(z))
+TERCEL_COMPLEX_FUNCTION(cosh, cosh(z))
 TERCEL_COMPLEX_FUNCTION(exponential, exp(z))
 TERCEL_COMPLEX_FUNCTION(exponential_minus_one, expm1(z))
 TERCEL_COMPLEX_FUNCTION(log, log(z))
 TERCEL_COMPLEX_FUNCTION(log_plus_one, log1p(z))
 TERCEL_COMPLEX_FUNCTION(sine, sin(z))
 TERCEL_COMPLEX_FUNCTION(cosine, cos(z))
+TERCEL_COMPLEX_FUNCTION(sinh, sinh(z))
 TERCEL_COMPLEX_FUNCTION(tan, tan(z))
 TERCEL_COMPLEX_FUNCTION(tanh, tanh(z))
 TERCEL_COMPLEX_FUNCTION(logistic, logistic(z))

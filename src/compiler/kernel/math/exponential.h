@@ -1,4 +1,4 @@
-// exponential, exponential_minus_one, logistic.
+// exponential, exp2, exponential_minus_one, logistic.
 #pragma once
 #include "compiler/kernel/math/coefficients.h"
 #include "compiler/kernel/math/expr.h"
@@ -17,6 +17,16 @@ ExpReduction<B> reduceExp(Real<B> x) {
   Real<B> shifted = fma(x, C::log2e[0], Format<B>::kShifter);
   Real<B> k = shifted - Format<B>::kShifter;
   Real<B> r = fma(k, -C::ln2[1], fma(k, -C::ln2[0], x));
+  return {shifted, k, r};
+}
+
+// The same for x - rest, where rest is at most about an ulp of x.
+template <class B>
+ExpReduction<B> reduceExp(Real<B> x, Real<B> rest) {
+  using C = Coefficients<B::kBits>;
+  Real<B> shifted = fma(x, C::log2e[0], Format<B>::kShifter);
+  Real<B> k = shifted - Format<B>::kShifter;
+  Real<B> r = fma(k, -C::ln2[0], x) - fma(k, C::ln2[1], rest);
   return {shifted, k, r};
 }
 
@@ -92,6 +102,13 @@ Real<B> expOfReduced(Real<B> r) {
   return fma(q, r, 1.0);
 }
 
+// x (e^r + rest), rest no larger than an ulp of 1.
+template <class B>
+Real<B> timesExpOfReduced(Real<B> x, Real<B> r, Real<B> rest) {
+  Real<B> q = fma(polynomial(r, Coefficients<B::kBits>::exp), r, 1.0);
+  return fma(x, fma(q, r, rest), x);
+}
+
 template <class B>
 Real<B> expInRange(Real<B> x) {  // x in ExpRange, with a normal result, or NaN
   auto [shifted, k, r] = reduceExp(x);
@@ -109,6 +126,19 @@ Real<B> expFromBelow(Real<B> x) {
 template <class B>
 Real<B> exp(Real<B> x) {
   return expFromBelow(min(ExpRange<B>::kHigh, x));
+}
+
+// 2^k 2^r, k the nearest integer to x.
+template <class B>
+Real<B> exp2(Real<B> x) {
+  using F = Format<B>;
+  constexpr double ln2 = 0.69314718055994530942;
+  constexpr double low = 1 - F::kBias - F::kMantissa - 2;  // 0 from here down
+  x = max(low, min(F::kBias + 1.0, x));
+  Real<B> shifted = x + F::kShifter;
+  Real<B> k = shifted - F::kShifter, r = x - k;
+  Real<B> p = fma(fma(polynomial(r, Coefficients<B::kBits>::exp2), r, ln2), r, 1.0);
+  return scaleByPower(p, shifted, k, x, 1 - F::kBias);
 }
 
 // (e^x - 1) / 2 for x up to ExpRange, not too far below 0.
@@ -139,6 +169,11 @@ Real<B> logistic(Real<B> x) {
 template <MathBuilder B>
 typename B::V exponential(B& b, typename B::V x) {
   return exp(Real<B>{&b, x}).v;
+}
+
+template <MathBuilder B>
+typename B::V exp2(B& b, typename B::V x) {
+  return exp2(Real<B>{&b, x}).v;
 }
 
 template <MathBuilder B>

@@ -154,11 +154,16 @@ struct Format {
 };
 
 template <class B>
-Mask<B> isPositiveNormal(Real<B> x) {  // and finite
+Mask<B> isPositiveNormalBelow(Real<B> x, double bound) {
   using F = Format<B>;
-  constexpr int64_t first = F::bitsOf(F::kMinNormal), end = F::bitsOf(F::kInfinity);
+  constexpr int64_t first = F::bitsOf(F::kMinNormal);
   // From the first one's bits on, moved to where signed integers begin.
-  return x.bits() - (first ^ F::kSign) < x.bits().same((end - first) ^ F::kSign);
+  return x.bits() - (first ^ F::kSign) < x.bits().same((F::bitsOf(bound) - first) ^ F::kSign);
+}
+
+template <class B>
+Mask<B> isPositiveNormal(Real<B> x) {  // and finite
+  return isPositiveNormalBelow(x, Format<B>::kInfinity);
 }
 
 template <class B>

@@ -1,8 +1,11 @@
 // All functions of this folder.
 #pragma once
+#include "compiler/kernel/math/bessel.h"
 #include "compiler/kernel/math/complex_functions.h"
 #include "compiler/kernel/math/erf.h"
+#include "compiler/kernel/math/erf_inv.h"
 #include "compiler/kernel/math/exponential.h"
+#include "compiler/kernel/math/gamma.h"
 #include "compiler/kernel/math/hyperbolic.h"
 #include "compiler/kernel/math/inverse_trigonometric.h"
 #include "compiler/kernel/math/log.h"

@@ -18,6 +18,13 @@ Pair<B> fastSum(Real<B> a, Real<B> b) {  // exact for |a| >= |b| or a = 0
 }
 
 template <class B>
+Pair<B> twoSum(Real<B> a, Real<B> b) {  // exact
+  Real<B> s = a + b;
+  Real<B> t = s - a;
+  return {s, (a - (s - t)) + (b - t)};
+}
+
+template <class B>
 Pair<B> product(Real<B> a, Real<B> b) {  // exact
   Real<B> p = a * b;
   return {p, fma(a, b, -p)};
