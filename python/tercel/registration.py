@@ -34,7 +34,7 @@ def initialize():
         _share_handlers(library)
         return
     _let_cpu_in()
-    if _is_default():
+    if _platforms()[0] == NAME:  # the default
         _take_dlpack()
         for name in ("erf", "erfc", "bessel_i1e"):
             _widen(name)
@@ -67,15 +67,15 @@ def _library_in_environment():
     return None
 
 
+def _platforms():
+    return (jax.config.jax_platforms or "").split(",")
+
+
 def _let_cpu_in():
     """Adds JAX's CPU backend to a list without it: its callbacks into Python need that."""
-    platforms = (jax.config.jax_platforms or "").split(",")
+    platforms = _platforms()
     if NAME in platforms and "cpu" not in platforms:
         jax.config.update("jax_platforms", ",".join(platforms + ["cpu"]))
-
-
-def _is_default():
-    return (jax.config.jax_platforms or "").split(",")[0] == NAME
 
 
 def _take_dlpack():

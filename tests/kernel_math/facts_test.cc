@@ -89,6 +89,15 @@ TYPED_TEST(FactsTest, ExactValues) {
   EXPECT_EQ(erf_inv(b, T(-1)), -inf);
   EXPECT_TRUE(std::isnan(erf_inv(b, std::nextafter(T(1), inf))));
   EXPECT_TRUE(std::signbit(erf_inv(b, T(-0.0))));
+  EXPECT_EQ(lgamma(b, T(1)), T(0));
+  EXPECT_EQ(lgamma(b, T(2)), T(0));
+  EXPECT_EQ(lgamma(b, T(-3)), inf);
+  EXPECT_EQ(lgamma(b, -inf), inf);
+  EXPECT_TRUE(std::isnan(digamma(b, T(0))));
+  EXPECT_TRUE(std::isnan(digamma(b, T(-3))));
+  EXPECT_EQ(digamma(b, inf), inf);
+  EXPECT_EQ(bessel_i0e(b, T(0)), T(1));
+  EXPECT_EQ(bessel_i0e(b, inf), T(0));
   for (int k = -1100; k < 1100; ++k) EXPECT_EQ(exp2(b, T(k)), std::ldexp(T(1), k));
   EXPECT_EQ(atan(b, inf), static_cast<T>(std::acos(0.0L)));
   for (int i = 1; i < 500; ++i) {

@@ -6,6 +6,8 @@
 #include <numbers>
 #include <string_view>
 
+#include "compiler/eval/special_math.h"
+
 namespace tercel::math::oracle {
 
 using std::acos, std::acosh, std::asin, std::asinh, std::atan, std::atan2, std::atanh, std::cbrt,
@@ -22,20 +24,9 @@ W rsqrt(W x) {
   return 1 / std::sqrt(x);
 }
 
-// Winitzki's formula, and Halley's steps from there.
 template <class W>
 W erf_inv(W x) {
-  const W size = std::fabs(x), pi = std::numbers::pi_v<W>;
-  if (size == 1) return std::copysign(std::numeric_limits<W>::infinity(), x);
-  if (!(size < 1)) return std::numeric_limits<W>::quiet_NaN();
-  const W a = W(0.147), l = std::log1p(-size * size), h = 2 / (pi * a) + l / 2;
-  W y = size < W(0.01) ? size * std::sqrt(pi) / 2 : std::sqrt(std::sqrt(h * h - l / a) - h);
-  for (int step = 0; step < 4; ++step) {
-    const W error = size < W(0.5) ? std::erf(y) - size : (1 - size) - std::erfc(y);
-    const W newton = error * std::sqrt(pi) / 2 * std::exp(y * y);
-    y -= newton / (1 + y * newton);
-  }
-  return std::copysign(y, x);
+  return eval::erfInverse(x);
 }
 
 // digamma within 2^-8 of its positive zero: its Taylor polynomial there.
@@ -75,29 +66,14 @@ W digamma(W x) {
   return std::log(x) - 1 / (2 * x) - series - below;
 }
 
-// e^-|x| I_n(x): the power series up to 25, the asymptotic one beyond.
-template <int n, class W>
-W scaledBessel(W x) {
-  const W size = std::fabs(x);
-  W sum = 1, term = 1;
-  if (size <= 25) {
-    for (int k = 1; term > sum * std::numeric_limits<W>::epsilon() / 16; ++k)
-      sum += term *= size * size / 4 / (W{1} * k * (k + n));
-    return (n ? x / 2 : 1) * (sum * std::exp(-size));
-  }
-  for (int k = 1; k < 30; ++k)
-    sum += term *= -(4 * n - W(2 * k - 1) * (2 * k - 1)) / (8 * k * size);
-  return std::copysign(sum / std::sqrt(2 * std::numbers::pi_v<W> * size), n ? x : size);
-}
-
 template <class W>
 W i0e(W x) {
-  return scaledBessel<0>(x);
+  return eval::besselI0e(x);
 }
 
 template <class W>
 W i1e(W x) {
-  return scaledBessel<1>(x);
+  return eval::besselI1e(x);
 }
 
 // Beside their negative zeros some functions are differences of terms of this size, which the error

@@ -29,11 +29,6 @@ extern "C" __m512d tercel_vrsqrt(__m512d x) { return _mm512_set1_pd(1) / _mm512_
 extern "C" __m512d tercel_vlogistic(__m512d x) {
   return _mm512_set1_pd(1) / (_mm512_set1_pd(1) + _ZGVeN8v_exp(-x));
 }
-extern "C" __m512d tercel_verf_inv(__m512d x) {
-  __m512d y;
-  for (int lane = 0; lane < 8; ++lane) y[lane] = tercel::math::oracle::erf_inv(x[lane]);
-  return y;
-}
 
 template <class F>
 __m512d laneByLane(F f, __m512d x) {
@@ -44,6 +39,7 @@ __m512d laneByLane(F f, __m512d x) {
   extern "C" __m512d tercel_v##libm(__m512d x) {                                          \
     return laneByLane([](double lane) { return tercel::math::oracle::libm(lane); }, x); \
   }
+LANE_BY_LANE(erf_inv)
 LANE_BY_LANE(lgamma)
 LANE_BY_LANE(digamma)
 LANE_BY_LANE(i0e)

@@ -14,12 +14,17 @@ struct WindowDim {
   int64_t high = 0;
 };
 
+// Places from the first of n elements to the last, where they are so many apart.
+template <class Int>
+constexpr Int dilated(Int n, Int dilation) {
+  return n == 0 ? 0 : (n - 1) * dilation + 1;
+}
+
 // Wide, because attributes hold any 64-bit numbers. Strides and dilations must be positive.
 inline __int128 windowCount(const WindowDim& d) {
   using Wide = __int128;
-  auto dilated = [](Wide n, Wide dilation) { return n == 0 ? 0 : (n - 1) * dilation + 1; };
-  Wide padded = Wide{d.low} + dilated(d.size, d.base_dilation) + d.high;
-  Wide window = dilated(d.window, d.window_dilation);
+  Wide padded = Wide{d.low} + dilated<Wide>(d.size, d.base_dilation) + d.high;
+  Wide window = dilated<Wide>(d.window, d.window_dilation);
   if (padded <= 0 || window > padded) return 0;
   return (padded - window) / d.stride + 1;
 }

@@ -3,6 +3,7 @@
 #include <array>
 #include <functional>
 
+#include "compiler/ir/window.h"
 #include "compiler/kernel/cluster.h"
 #include "compiler/kernel/emitter.h"
 #include "core/status.h"
@@ -47,8 +48,7 @@ V Emitter::emitIndex(const Index& x) {
 }
 
 Index Emitter::undilate(Index x, int64_t extent, int64_t gap, Guard& inside) {
-  const int64_t dilated = extent == 0 ? 0 : (extent - 1) * gap + 1;
-  inside = both(inside, guardOf(inBounds(x, dilated)));
+  inside = both(inside, guardOf(inBounds(x, ir::dilated(extent, gap))));
   if (gap == 1) return x;
   Index rest = space_.remainder(x, gap);
   V value = emitIndex(rest);
