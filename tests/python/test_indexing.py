@@ -125,6 +125,18 @@ def test_approx_top_k_leaves_nothing_out(agree, rng):
     agree(jax.vmap(lambda v: jax.lax.approx_max_k(v, 3, reduction_dimension=0)), x)
 
 
+@pytest.mark.parametrize("dtype", ["float32", "bfloat16", "float8_e4m3fn", "float8_e5m2"])
+def test_approx_top_k_beside_nan(tercel, dtype):
+    """NaN is the largest, and hides nothing."""
+    x = jax.device_put(np.array([1, 2.5, np.nan, 3, -1]).astype(dtype), tercel)
+    for k, (best, function) in {2: ([2, 3], jax.lax.approx_max_k),
+                                4: ([4, 0, 1, 3], jax.lax.approx_min_k)}.items():
+        values, places = jax.jit(function, static_argnums=1)(x, k)
+        np.testing.assert_array_equal(places, best)
+        np.testing.assert_array_equal(np.asarray(values, np.float32),
+                                      np.asarray(x, np.float32)[best])
+
+
 @pytest.mark.parametrize("direction", ["LT", "GT"])
 def test_sort_by_plain_comparison(tercel, rng, direction):
     """Floats compared as numbers: zeros of both signs are equal, and stay in their order."""

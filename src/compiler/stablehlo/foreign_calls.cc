@@ -70,6 +70,24 @@ bool isShortened(const ir::Type& operand, const ir::Type& result, int64_t dimens
   return expected == result && size >= 0 && size <= operand.shape.dims[d];
 }
 
+// JAX compares what it ranks as numbers, which says nothing of NaN. Sorts give it a place in types that
+// they know; by other comparators it would hide elements, but that the total order has a place for it.
+void placeNaNs(ir::Module& module, ir::RegionId comparator) {
+  const auto only = [&](ir::RegionId body) -> ir::Op* {
+    const std::vector<ir::OpId>& ops = module.region(body).ops;
+    return ops.size() == 1 ? &module.op(ops[0]) : nullptr;
+  };
+  ir::Op* op = only(comparator);
+  if (op && op->kind == OpKind::call_) {
+    const ir::Function* callee = module.find(op->symbol(AttrKey::callee));
+    op = callee ? only(callee->body) : nullptr;
+  }
+  if (!op || op->kind != OpKind::compare_) return;
+  const DType dtype = module.shape(op->operand(0)).dtype;
+  if (isSmall(dtype) && isFloat(dtype))
+    op->set(AttrKey::compare_type, std::string("TOTALORDER"));
+}
+
 }  // namespace
 
 // A region that calls a function: what custom calls name as their computations.
@@ -175,6 +193,7 @@ Status ModuleBuilder::buildApproxTopK(const ForeignCall& call) {
   const ir::Type pred{Shape{DType::pred, {}}, false};
   ir::RegionId comparator;
   TERCEL_TRY(calledRegion(call, scalars, {&pred, 1}, &comparator));
+  placeNaNs(module_, comparator);
   Builder b(module_, call.region);
   return bind(call.op.results,
               firstSorted(b, std::move(arrays), dimension, comparator, result_types_));
