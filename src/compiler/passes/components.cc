@@ -25,10 +25,8 @@ bool suits(int64_t components, int64_t elements_of_each) {
 bool padsOnly(const Op& op, size_t dimension) {
   for (AttrKey key :
        {AttrKey::edge_padding_low, AttrKey::edge_padding_high, AttrKey::interior_padding})
-    for (size_t d = 0; d < op.ints(key).size(); ++d) {
-      const bool may = d == dimension && key != AttrKey::interior_padding;
-      if (may ? op.ints(key)[d] < 0 : op.ints(key)[d] != 0) return false;
-    }
+    for (size_t d = 0; d < op.ints(key).size(); ++d)
+      if (d == dimension ? op.ints(key)[d] < 0 : op.ints(key)[d] != 0) return false;
   return true;
 }
 
@@ -214,10 +212,59 @@ std::optional<Origin> originOf(const Module& m, const Op& op, int64_t dimension,
   }
   if (op.kind == OpKind::pad_ && padsOnly(op, d)) {
     const int64_t inside = line - op.ints(AttrKey::edge_padding_low)[d];
-    const bool is_inside = inside >= 0 && inside < m.shape(op.operand(0)).dims[d];
-    return is_inside ? Origin{op.operand(0), inside} : Origin{op.operand(1), -1};
+    const int64_t gap = op.ints(AttrKey::interior_padding)[d] + 1;
+    const bool is_inside = inside >= 0 && inside % gap == 0 &&
+                           inside / gap < m.shape(op.operand(0)).dims[d];
+    return is_inside ? Origin{op.operand(0), inside / gap} : Origin{op.operand(1), -1};
   }
   return {};
+}
+
+Value sliceLine(Builder& b, Value v, int64_t dimension, int64_t line) {
+  const Dims& dims = b.shape(v).dims;
+  Ints start(dims.size(), 0), limit(dims.begin(), dims.end());
+  start[static_cast<size_t>(dimension)] = line;
+  limit[static_cast<size_t>(dimension)] = line + 1;
+  return b.slice(v, start, limit, Ints(dims.size(), 1));
+}
+
+namespace {
+
+// What else a slice takes away.
+Value sliceOtherDimensions(Builder& b, const Op& slice, Value part, int64_t dimension) {
+  Ints start = slice.ints(AttrKey::start_indices), limit = slice.ints(AttrKey::limit_indices);
+  Ints strides = slice.ints(AttrKey::strides);
+  const auto d = static_cast<size_t>(dimension);
+  start[d] = 0;
+  limit[d] = strides[d] = 1;
+  return b.slice(part, start, limit, strides);
+}
+
+}  // namespace
+
+Value componentOf(Builder& b, const Op& op, int64_t dimension, int64_t line,
+                  const std::function<Value(Value)>& whole,
+                  const std::function<Value(Value, int64_t, int64_t)>& component) {
+  Module& m = b.module();
+  if (auto origin = originOf(m, op, dimension, line)) {
+    if (origin->line < 0) {
+      Shape shape = m.shape(op.result());
+      shape.dims[static_cast<size_t>(dimension)] = 1;
+      return b.broadcast(whole(origin->operand), shape, {});
+    }
+    const Value part = component(origin->operand, dimension, origin->line);
+    return op.kind == OpKind::slice_ ? sliceOtherDimensions(b, op, part, dimension) : part;
+  }
+  const auto cuts = operandCuts(m, op, {dimension, 1});
+  Values operands;
+  for (size_t i = 0; i < cuts->size(); ++i) {
+    const Cut& cut = (*cuts)[i];
+    operands.push_back(cut.isWhole() ? whole(op.operand(i))
+                                     : component(op.operand(i), cut.dimension, line));
+  }
+  const OpId made = copyCut(m, op, std::move(operands), {dimension, 1});
+  m.region(b.region()).ops.push_back(made);
+  return m.op(made).result();
 }
 
 std::optional<Split> findSplit(const Module& m, const Op& loop) {

@@ -1,12 +1,14 @@
 // What a loop carries by components: states of few of them, which jnp.stack and x.at[..., i].set put
 // together and x[..., i] takes apart again on every turn.
 #pragma once
+#include <functional>
 #include <map>
 #include <optional>
 #include <set>
 #include <tuple>
 #include <unordered_set>
 
+#include "compiler/ir/builder.h"
 #include "compiler/ir/module.h"
 
 namespace tercel::passes {
@@ -20,6 +22,14 @@ struct Origin {
 };
 std::optional<Origin> originOf(const ir::Module& module, const ir::Op& op, int64_t dimension,
                                int64_t line);
+
+ir::Value sliceLine(ir::Builder& b, ir::Value v, int64_t dimension, int64_t line);
+
+// A component of the result of an op that is computed by components: `component` gives those of its
+// operands, `whole` the operands that all components need.
+ir::Value componentOf(ir::Builder& b, const ir::Op& op, int64_t dimension, int64_t line,
+                      const std::function<ir::Value(ir::Value)>& whole,
+                      const std::function<ir::Value(ir::Value, int64_t, int64_t)>& component);
 
 // How the values of the body follow.
 struct Split {

@@ -29,6 +29,8 @@ PassResult algebra(ir::Module& module);
 PassResult layout(ir::Module& module);
 // Loops that carry few components as one array: each in an array of its own.
 PassResult unstack(ir::Module& module);
+// What puts few components together and takes them apart again: each computed by itself.
+PassResult takeApart(ir::Module& module);
 // Out of loops what is the same on every turn.
 PassResult hoistInvariants(ir::Module& module);
 // Comparisons of integers in the narrowest type that holds both sides.

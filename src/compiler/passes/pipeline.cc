@@ -32,6 +32,7 @@ constexpr Pass kPipeline[] = {
     {"cse", cse, 1},
     {"dce", dce, 1},          // what is dead would count as a use
     {"unstack", unstack, 2},  // after dce: what is read all the same has to be put together again
+    {"take_apart", takeApart, 2},  // what unstack left together
     {"algebra", algebra, 2},  // after cse: its rules ask for single uses
     {"layout", layout, 2},
     {"canonicalise", canonicalise, 2},  // what algebra and layout left behind

@@ -100,19 +100,11 @@ class Unstacked {
     return m_.op(id);
   }
 
-  Value sliceOf(Builder& b, Value v, int64_t d, int64_t line) {
-    const Dims& dims = m_.shape(v).dims;
-    Ints start(dims.size(), 0), limit(dims.begin(), dims.end());
-    start[static_cast<size_t>(d)] = line;
-    limit[static_cast<size_t>(d)] = line + 1;
-    return b.slice(v, start, limit, Ints(dims.size(), 1));
-  }
-
   Value outside(Value v, int64_t d, int64_t line) {
     const Op* op = m_.def(v);
     if (op && op->kind == OpKind::constant_ && op->literal().isSplat())
       return around_.constant(Literal::splat(shapeOf(v, d), op->literal().bytes().data()));
-    return sliceOf(around_, v, d, line);
+    return sliceLine(around_, v, d, line);
   }
 
   Value component(Value v, int64_t d, int64_t line) {
@@ -125,32 +117,11 @@ class Unstacked {
 
   Value componentInside(Value v, int64_t d, int64_t line) {
     const Op& op = *m_.def(v);
-    if (split_.sliced.contains(v.index)) return sliceOf(*inside_builder_, whole(v), d, line);
-    if (auto origin = originOf(m_, op, d, line)) {
-      if (origin->line < 0)
-        return inside_builder_->broadcast(whole(origin->operand), shapeOf(v, d), {});
-      const Value part = component(origin->operand, d, origin->line);
-      return op.kind == OpKind::slice_ ? otherDimensions(op, part, d) : part;
-    }
-    if (op.operands.empty()) return sliceOf(*inside_builder_, whole(v), d, line);
-    const auto cuts = operandCuts(m_, op, {d, 1});
-    Values operands;
-    for (size_t i = 0; i < cuts->size(); ++i) {
-      const Cut& cut = (*cuts)[i];
-      operands.push_back(cut.isWhole() ? whole(op.operand(i))
-                                       : component(op.operand(i), cut.dimension, line));
-    }
-    return copyTo(inside_builder_->region(), op, std::move(operands), d).result();
-  }
-
-  // What else a slice takes away.
-  Value otherDimensions(const Op& op, Value part, int64_t d) {
-    Ints start = op.ints(AttrKey::start_indices), limit = op.ints(AttrKey::limit_indices);
-    Ints strides = op.ints(AttrKey::strides);
-    const auto at = static_cast<size_t>(d);
-    start[at] = 0;
-    limit[at] = strides[at] = 1;
-    return inside_builder_->slice(part, start, limit, strides);
+    if (split_.sliced.contains(v.index)) return sliceLine(*inside_builder_, whole(v), d, line);
+    if (op.operands.empty()) return sliceLine(*inside_builder_, whole(v), d, line);
+    return componentOf(
+        *inside_builder_, op, d, line, [&](Value operand) { return whole(operand); },
+        [&](Value operand, int64_t along, int64_t at) { return component(operand, along, at); });
   }
 
   Value whole(Value v) {

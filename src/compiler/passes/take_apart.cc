@@ -1,0 +1,324 @@
+// Code on arrays of few components that puts them together and takes them apart again, as cross
+// products and scans over short axes do, and their gradients once more: each component is computed
+// by itself. States of loops are for `unstack`.
+#include <algorithm>
+#include <ranges>
+#include <unordered_map>
+#include <unordered_set>
+
+#include "compiler/ir/builder.h"
+#include "compiler/ir/cut.h"
+#include "compiler/ir/rename.h"
+#include "compiler/passes/components.h"
+#include "compiler/passes/passes.h"
+
+namespace tercel::passes {
+using namespace ir;
+namespace {
+
+constexpr int64_t kMostInterleaved = 8, kMostApart = 4;  // components, which lie so
+constexpr int64_t kFewestElements = 16;                  // of a component
+constexpr int64_t kMostMade = 500, kMostForEachJoin = 64;
+
+// Values by the dimension of which the components are computed.
+using Group = std::unordered_map<uint32_t, int64_t>;
+
+class TakeApart {
+ public:
+  TakeApart(Module& m, RegionId id) : m_(m), id_(id), ops_(m.region(id).ops) {}
+
+  Renamed run() {
+    findUsers();
+    for (OpId id : ops_) {
+      const Op& op = m_.op(id);
+      if (op.kind != OpKind::concatenate_ && op.kind != OpKind::pad_) continue;
+      for (int64_t d = 0; d < m_.shape(op.result()).rank(); ++d)
+        if (isJoin(op, d)) collect(op, d);
+    }
+    if (!groups_.empty()) rewrite();
+    return std::move(renamed_);
+  }
+
+ private:
+  void findUsers() {
+    for (OpId id : ops_) {
+      const Op& op = m_.op(id);
+      for (Value v : op.results) here_.insert(v.index);
+      for (Value v : op.operands) users_[v.index].push_back(id);
+      for (RegionId inner : op.regions) needInside(inner);
+    }
+    for (Value v : m_.region(id_).results) needed_.insert(v.index);
+  }
+
+  void needInside(RegionId region) {
+    for (OpId id : m_.region(region).ops) {
+      for (Value v : m_.op(id).operands) needed_.insert(v.index);
+      for (RegionId inner : m_.op(id).regions) needInside(inner);
+    }
+    for (Value v : m_.region(region).results) needed_.insert(v.index);
+  }
+
+  // Whether only few elements of a component lie side by side.
+  bool isInterleaved(Value v, int64_t dimension) const {
+    const Dims& dims = m_.shape(v).dims;
+    int64_t run = 1;
+    for (size_t d = static_cast<size_t>(dimension) + 1; d < dims.size(); ++d) run *= dims[d];
+    return run < kFewestElements;
+  }
+
+  bool suits(Value v, int64_t dimension) const {
+    const Shape& shape = m_.shape(v);
+    const int64_t lines = shape.dims[static_cast<size_t>(dimension)];
+    const int64_t most = isInterleaved(v, dimension) ? kMostInterleaved : kMostApart;
+    return lines > 1 && lines <= most && shape.elements() / lines >= kFewestElements;
+  }
+
+  // Whether a component of its result is one of an operand.
+  bool isJoin(const Op& op, int64_t dimension) const {
+    return op.kind != OpKind::slice_ && originOf(m_, op, dimension, 0);
+  }
+
+  // The operands that are taken apart where the result is, each along its dimension.
+  std::optional<Group> operandsApart(const Op& op, int64_t dimension) const {
+    Group apart;
+    if (op.results.size() != 1 || op.operands.empty() || !op.regions.empty()) return {};
+    if (originOf(m_, op, dimension, 0)) {
+      const bool is_concatenate = op.kind == OpKind::concatenate_;
+      const size_t arrays = is_concatenate ? op.operands.size() :
+                            op.kind == OpKind::dynamic_update_slice_ ? 2 : 1;
+      for (size_t i = 0; i < arrays; ++i) apart[op.operand(i).index] = dimension;
+      return apart;
+    }
+    if (!isElementwise(op.kind) && opClass(op.kind) != OpClass::shape) return {};
+    const auto cuts = operandCuts(m_, op, {dimension, 1});
+    if (!cuts) return {};
+    for (size_t i = 0; i < cuts->size(); ++i) {
+      const Cut& cut = (*cuts)[i];
+      if (cut.isWhole()) continue;
+      const auto [at, is_new] = apart.emplace(op.operand(i).index, cut.dimension);
+      if (cut.unit != 1 || at->second != cut.dimension) return {};
+    }
+    return apart;
+  }
+
+  // All that can be computed by the components of op's result.
+  void collect(const Op& op, int64_t dimension) {
+    group_.clear();
+    add(op.result(), dimension);
+    while (!ahead_.empty()) {
+      const Value v{ahead_.back()};
+      ahead_.pop_back();
+      const std::optional<Group> operands = operandsApart(*m_.def(v), group_.at(v.index));
+      for (auto [operand, d] : *operands) add(Value{operand}, d);
+      for (OpId user : users_[v.index]) addUser(m_.op(user), v);
+    }
+    while (std::erase_if(group_, [&](const auto& node) { return isEdge(Value{node.first}, node.second); }) > 0) {
+    }
+    if (!isWorth()) return;
+    groups_.insert(group_.begin(), group_.end());
+  }
+
+  void add(Value v, int64_t dimension) {
+    if (!here_.contains(v.index) || group_.contains(v.index) || groups_.contains(v.index)) return;
+    if (!suits(v, dimension) || !operandsApart(*m_.def(v), dimension)) return;
+    group_[v.index] = dimension;
+    ahead_.push_back(v.index);
+  }
+
+  void addUser(const Op& user, Value v) {
+    if (user.results.size() != 1 || m_.type(user.result()).is_token) return;
+    for (int64_t d = 0; d < m_.shape(user.result()).rank(); ++d) {
+      if (!suits(user.result(), d)) continue;
+      const auto apart = operandsApart(user, d);
+      const auto at = apart ? apart->find(v.index) : Group::const_iterator();
+      if (apart && at != apart->end() && at->second == group_.at(v.index))
+        return add(user.result(), d);
+    }
+  }
+
+  // A slice that is one component of what is taken apart.
+  bool takesComponent(const Op& op) const {
+    if (op.kind != OpKind::slice_) return false;
+    const auto at = group_.find(op.operand(0).index);
+    if (at == group_.end()) return false;
+    const Dims &from = m_.shape(op.operand(0)).dims, &to = m_.shape(op.result()).dims;
+    for (size_t d = 0; d < from.size(); ++d)
+      if (to[d] != (static_cast<int64_t>(d) == at->second ? 1 : from[d])) return false;
+    return true;
+  }
+
+  // What a sum over all components does with two of them, or their product, maximum and the like.
+  const Op* fold(const Op& op) const {
+    if (op.kind != OpKind::reduce_ || op.operands.size() != 2) return nullptr;
+    const auto at = group_.find(op.operand(0).index);
+    if (at == group_.end() || op.ints(AttrKey::dimensions) != Ints{at->second}) return nullptr;
+    if (byteSize(m_.shape(op.result()).dtype) < 4) return nullptr;  // which is added in wider types
+    const Region& body = m_.region(op.regions[0]);
+    if (body.ops.size() != 1) return nullptr;
+    const Op& only = m_.op(body.ops[0]);
+    const bool is_of_both = isElementwise(only.kind) && only.operands == body.args &&
+                            body.results == Values{only.result()};
+    return is_of_both ? &only : nullptr;
+  }
+
+  bool readsComponents(const Op& op) const { return takesComponent(op) || fold(op); }
+  bool isReadApart(const Op& user) const {
+    return (user.results.size() == 1 && group_.contains(user.result().index)) ||
+           readsComponents(user);
+  }
+  bool isReadApart(Value v) const {
+    const auto at = users_.find(v.index);
+    return at != users_.end() &&
+           std::ranges::any_of(at->second, [&](OpId user) { return isReadApart(m_.op(user)); });
+  }
+  bool isReadWhole(Value v) const {
+    const auto at = users_.find(v.index);
+    return needed_.contains(v.index) ||
+           (at != users_.end() && !std::ranges::all_of(at->second, [&](OpId user) {
+             return isReadApart(m_.op(user));
+           }));
+  }
+
+  // Nothing is gained by taking it apart as well: what it is made of, or it, would be taken apart or
+  // put together all the same.
+  bool isEdge(Value v, int64_t dimension) const {
+    const Op& op = *m_.def(v);
+    const auto inside = std::ranges::count_if(
+        op.operands, [&](Value operand) { return group_.contains(operand.index); });
+    if (!isReadApart(v)) return inside <= 1;
+    return inside == 0 && !isJoin(op, dimension) && isReadWhole(v);
+  }
+
+  // Those whose components are not only moved and put together with others once more.
+  std::unordered_set<uint32_t> computedWith() const {
+    std::unordered_set<uint32_t> found;
+    const auto counts = [&](const Op& user) {
+      return readsComponents(user) ||
+             (isReadApart(user) && (isElementwise(user.kind) || found.contains(user.result().index)));
+    };
+    for (OpId id : std::views::reverse(ops_))
+      for (Value v : m_.op(id).results)
+        if (const auto at = users_.find(v.index); group_.contains(v.index) && at != users_.end())
+          if (std::ranges::any_of(at->second, [&](OpId user) { return counts(m_.op(user)); }))
+            found.insert(v.index);
+    return found;
+  }
+
+  // Neither are its operands taken apart for it alone, nor is it put together again.
+  bool isInside(Value v, int64_t dimension) const {
+    const std::optional<Group> operands = operandsApart(*m_.def(v), dimension);
+    return !isReadWhole(v) && std::ranges::all_of(*operands, [&](const auto& operand) {
+      const Value from{operand.first};
+      return m_.shape(from).dims[static_cast<size_t>(operand.second)] == 1 ||
+             group_.contains(from.index);
+    });
+  }
+
+  // A scan over a longer axis halves it, and is of few components only at last.
+  bool isLevelOfScan(const Op& op, int64_t dimension) const {
+    const auto d = static_cast<size_t>(dimension);
+    return op.kind == OpKind::slice_ && op.ints(AttrKey::strides)[d] > 1 &&
+           m_.shape(op.operand(0)).dims[d] > kMostInterleaved;
+  }
+
+  // Components that lie in pieces of their own are read and written well where they lie.
+  bool isWorth() const {
+    const std::unordered_set<uint32_t> computed = computedWith();
+    int64_t made = 0, joins = 0;
+    for (auto [index, d] : group_) {
+      const Op& op = *m_.def(Value{index});
+      if (!isInterleaved(Value{index}, d) && !isInside(Value{index}, d)) return false;
+      if (isLevelOfScan(op, d)) return false;
+      if (isReadWhole(Value{index}) && isReadApart(Value{index})) return false;
+      if (isJoin(op, d))
+        joins += computed.contains(index);
+      else
+        made += m_.shape(Value{index}).dims[static_cast<size_t>(d)];
+    }
+    return joins > 0 && made <= std::min(kMostMade, joins * kMostForEachJoin);
+  }
+
+  void rewrite() {
+    std::vector<OpId> todo = std::move(m_.region(id_).ops);
+    m_.region(id_).ops.clear();
+    Builder b(m_, id_);
+    builder_ = &b;
+    group_ = groups_;
+    for (OpId id : todo) {
+      const Op& op = m_.op(id);
+      b.setLocation(op.loc);
+      const Value v = op.results.empty() ? Value{} : op.result();
+      if (const auto at = group_.find(v.index); v.valid() && at != group_.end()) {
+        makeComponents(op, at->second);
+      } else if (takesComponent(op)) {
+        const int64_t d = group_.at(op.operand(0).index);
+        renamed_[v.index] =
+            component(op.operand(0), d, op.ints(AttrKey::start_indices)[static_cast<size_t>(d)]);
+      } else if (const Op* step = fold(op)) {
+        renamed_[v.index] = folded(op, *step);
+      } else {
+        m_.region(id_).ops.push_back(id);
+      }
+    }
+  }
+
+  Value folded(const Op& op, const Op& step) {
+    Builder& b = *builder_;
+    const int64_t d = group_.at(op.operand(0).index);
+    const Shape to = m_.shape(op.result()), all = m_.shape(op.operand(0));
+    Value sum = b.broadcast(op.operand(1), to, {});
+    for (int64_t line = 0; line < all.dims[static_cast<size_t>(d)]; ++line)
+      sum = b.binary(step.kind, sum, b.reshape(component(op.operand(0), d, line), to.dims));
+    return sum;
+  }
+
+  void makeComponents(const Op& op, int64_t d) {
+    const Value v = op.result();
+    Values parts;
+    for (int64_t line = 0; line < m_.shape(v).dims[static_cast<size_t>(d)]; ++line) {
+      parts.push_back(componentOf(
+          *builder_, op, d, line, [](Value whole) { return whole; },
+          [&](Value operand, int64_t along, int64_t at) { return component(operand, along, at); }));
+      components_[{v.index, d, line}] = parts.back();
+    }
+    if (isReadWhole(v)) renamed_[v.index] = builder_->concatenate(parts, d);
+  }
+
+  Value component(Value v, int64_t d, int64_t line) {
+    if (m_.shape(v).dims[static_cast<size_t>(d)] == 1) return v;
+    Value& made = components_[{v.index, d, line}];
+    if (!made.valid()) made = sliceLine(*builder_, v, d, line);
+    return made;
+  }
+
+  Module& m_;
+  const RegionId id_;
+  const std::vector<OpId> ops_;
+  std::unordered_set<uint32_t> here_, needed_;
+  std::unordered_map<uint32_t, std::vector<OpId>> users_;
+  Group group_, groups_;  // the one at hand, and all that are worth it
+  std::vector<uint32_t> ahead_;
+  Builder* builder_ = nullptr;
+  std::map<Component, Value> components_;
+  Renamed renamed_;
+};
+
+bool takeApartIn(Module& m, RegionId region) {
+  bool changed = false;
+  for (OpId id : std::vector<OpId>(m.region(region).ops))
+    for (RegionId inner : m.op(id).regions) changed |= takeApartIn(m, inner);
+  const Renamed renamed = TakeApart(m, region).run();
+  if (renamed.empty()) return changed;
+  rename(m, region, renamed);
+  return true;
+}
+
+}  // namespace
+
+PassResult takeApart(Module& module) {
+  bool changed = false;
+  for (const Function& function : module.functions) changed |= takeApartIn(module, function.body);
+  return changed;
+}
+
+}  // namespace tercel::passes
