@@ -135,22 +135,18 @@ class Algebra : public Rewriter {
   explicit Algebra(Module& module) : Rewriter(module) { countUses(); }
 
  protected:
-  void enterRegion(RegionId id, OpId owner) override {
-    regions_.push_back(id);
+  void enterRegion(RegionId, OpId owner) override {
     extrema_.emplace_back();
     in_reduce_.push_back(owner.valid() && op(owner).kind == OpKind::reduce_);
     if (owner.valid() && op(owner).kind == OpKind::while_) zero_signs_.enterLoop(*this, op(owner));
   }
   void leaveRegion(RegionId, OpId) override {
-    regions_.pop_back();
     extrema_.pop_back();
     in_reduce_.pop_back();
   }
 
   bool visit(OpId id) override {
     const Op& op = this->op(id);
-    if (id.index >= home_.size()) home_.resize(module().opCount());
-    home_[id.index] = regions_.back();
     if (op.kind == OpKind::if_) return selectBranches(op);
     if (op.results.size() != 1) return false;
     Value by = canonicalForm(*this, op);
@@ -220,12 +216,7 @@ class Algebra : public Rewriter {
     return emit(op.kind, {found->second, op.operand(1)}, shape(op.result()), Attrs(op.attrs));
   }
 
-  // One use, and made in this region: work never moves into a loop.
-  bool isReadOnlyHere(Value v) {
-    OpId made_by = module().value(v).def;
-    bool here = made_by.index < home_.size() && home_[made_by.index] == regions_.back();
-    return here && otherUses(v) == 0;
-  }
+  bool isReadOnlyHere(Value v) const { return isMadeHere(v) && otherUses(v) == 0; }
 
   Value sumOfReadOnce(const Op& op) {
     return isReadOnlyHere(op.operand(0)) ? sumOfProducts(*this, op) : Value{};
@@ -311,13 +302,11 @@ class Algebra : public Rewriter {
     return true;
   }
 
-  std::vector<RegionId> regions_;  // those around the op being visited, innermost last
   ZeroSigns zero_signs_;
   PlaceSums place_sums_;
   std::vector<bool> in_reduce_;    // whether they are bodies of a reduce
   // For each region around: its maxima and minima, by their first operand.
   std::vector<std::unordered_map<uint32_t, Value>> extrema_;
-  std::vector<RegionId> home_;     // by op: the region it was visited in
 };
 
 }  // namespace

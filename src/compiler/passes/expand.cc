@@ -107,7 +107,8 @@ class Expand : public Rewriter {
     if (isPred(out.dtype) || m.elements() == 0) return false;
     if (isComplex(out.dtype) && freeElements(matrix) != 1) return false;
     const Op* maker = def(matrix.value);
-    bool computed = maker && ir::isElementwise(maker->kind) && freeElements(matrix) >= 4;
+    bool computed = maker && ir::isElementwise(maker->kind) && freeElements(matrix) >= 4 &&
+                    isMadeHere(matrix.value);
     if (freeElements(matrix) != 1 && !computed && !in_batch) return false;
     DType wide = out.dtype == DType::f16 || out.dtype == DType::bf16 ? DType::f32 : out.dtype;
     Value product = binary(OpKind::multiply_, convert(matrix.value, wide),

@@ -47,9 +47,6 @@ class Narrowing : public Rewriter {
   }
 
  protected:
-  void enterRegion(RegionId region, OpId) override { regions_.push_back(region.index); }
-  void leaveRegion(RegionId, OpId) override { regions_.pop_back(); }
-
   bool visit(OpId id) override {
     if (!comparesWithNumber(op(id))) return false;
     const Value wide = op(id).operand(0);
@@ -77,7 +74,6 @@ class Narrowing : public Rewriter {
     auto use = [&](Value v) { ++uses_[v.index]; };
     for (OpId id : module().region(region).ops) {
       std::ranges::for_each(op(id).operands, use);
-      for (Value v : op(id).results) region_of_[v.index] = region.index;
       if (comparesWithNumber(op(id))) ++compared_[op(id).operand(0).index];
       for (RegionId inner : op(id).regions) note(inner);
     }
@@ -103,8 +99,7 @@ class Narrowing : public Rewriter {
     const Op* def = this->def(v);
     if (!def || ++ops > kMostOps) return false;
     if (def->kind == OpKind::constant_) return byteSize(shape(v).dtype) <= 4;
-    const auto region = region_of_.find(v.index);
-    if (region == region_of_.end() || region->second != regions_.back()) return false;
+    if (!isMadeHere(v)) return false;
     if (widens(*this, *def, to)) return ++leaves > 0;
     const Kept kept = keptBy(def->kind);
     if (!kept.lower_bits || (ops > 1 && uses_[v.index] > 1)) return false;
@@ -133,8 +128,6 @@ class Narrowing : public Rewriter {
 
   ElementRanges ranges_;
   std::unordered_map<uint32_t, int> uses_, compared_;
-  std::unordered_map<uint32_t, uint32_t> region_of_;
-  std::vector<uint32_t> regions_;
   std::map<std::pair<uint32_t, DType>, Value> narrow_;
 };
 

@@ -57,6 +57,11 @@ void Rewriter::use(const Values& values, int32_t times) {
   }
 }
 
+bool Rewriter::isMadeHere(Value v) const {
+  const OpId by = module_.value(v).def;
+  return by.index < home_.size() && home_[by.index] == region_;
+}
+
 void Rewriter::replaceAll(const Op& old, std::span<const Value> by) {
   TERCEL_CHECK(old.results.size() == by.size(), "results of ", opName(old.kind));
   for (size_t i = 0; i < by.size(); ++i) replace(old.results[i], by[i]);
@@ -71,12 +76,14 @@ void Rewriter::walk(RegionId id, OpId owner) {
   std::vector<OpId> out;
   out.reserve(todo.size());
   std::vector<OpId>* outer = std::exchange(out_, &out);
+  const RegionId around = std::exchange(region_, id);
   enterRegion(id, owner);
   for (OpId op : todo) step(op);
   remap(module_.region(id).results);
   leaveRegion(id, owner);
   module_.region(id).ops = std::move(out);
   out_ = outer;
+  region_ = around;
 }
 
 void Rewriter::step(OpId id) {
@@ -98,6 +105,8 @@ void Rewriter::step(OpId id) {
 
 // The op's own operands do not count while it may be replaced.
 bool Rewriter::visitUncounted(OpId id) {
+  if (id.index >= home_.size()) home_.resize(module_.opCount());
+  home_[id.index] = region_;
   use(module_.op(id).operands, -1);
   if (visit(id)) return true;
   use(module_.op(id).operands, 1);

@@ -71,6 +71,8 @@ class Rewriter {
   // How many operands and region results read v, those of the ops being visited left out; an upper
   // bound, as ops may have become dead on the way. Only after countUses().
   uint32_t otherUses(ir::Value v) const { return v.index < uses_.size() ? uses_[v.index] : 0; }
+  // Whether an op of the region that is being walked makes v: work never moves into a loop.
+  bool isMadeHere(ir::Value v) const;
   // What `emit` returns, while an op that is yet to be emitted counts as a reader of v.
   template <typename Emit>
   ir::Value beforeReader(ir::Value v, const Emit& emit) {
@@ -103,6 +105,8 @@ class Rewriter {
   std::vector<uint32_t> uses_;      // by value index
   bool counts_uses_ = false;
   std::vector<ir::OpId>* out_ = nullptr;
+  ir::RegionId region_;             // that is being walked
+  std::vector<ir::RegionId> home_;  // by op: the region it was visited in
   ir::LocId loc_;
   int depth_ = 0;
   bool changed_ = false;
