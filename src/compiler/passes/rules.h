@@ -21,6 +21,8 @@ ir::Value countedInOrder(Rewriter& rw, const ir::Op& add);
 ir::Value canonicalFloor(Rewriter& rw, const ir::Op& op);
 // canonicalise_movement.cc
 ir::Value canonicalMovement(Rewriter& rw, const ir::Op& op);
+// canonicalise_slice.cc
+ir::Value canonicalSlice(Rewriter& rw, const ir::Op& slice);
 // canonicalise_cut.cc: slices, pads and joins
 ir::Value canonicalCut(Rewriter& rw, const ir::Op& op);
 // canonicalise_few.cc: dynamic_slice, gather and scatter

@@ -84,8 +84,8 @@ class TakeApart {
     if (op.results.size() != 1 || op.operands.empty() || !op.regions.empty()) return {};
     if (originOf(m_, op, dimension, 0)) {
       const bool is_concatenate = op.kind == OpKind::concatenate_;
-      const size_t arrays = is_concatenate ? op.operands.size() :
-                            op.kind == OpKind::dynamic_update_slice_ ? 2 : 1;
+      const size_t few = op.kind == OpKind::dynamic_update_slice_ ? 2 : 1;
+      const size_t arrays = is_concatenate ? op.operands.size() : few;
       for (size_t i = 0; i < arrays; ++i) apart[op.operand(i).index] = dimension;
       return apart;
     }
@@ -112,7 +112,8 @@ class TakeApart {
       for (auto [operand, d] : *operands) add(Value{operand}, d);
       for (OpId user : users_[v.index]) addUser(m_.op(user), v);
     }
-    while (std::erase_if(group_, [&](const auto& node) { return isEdge(Value{node.first}, node.second); }) > 0) {
+    const auto edge = [&](const auto& node) { return isEdge(Value{node.first}, node.second); };
+    while (std::erase_if(group_, edge) > 0) {
     }
     if (!isWorth()) return;
     groups_.insert(group_.begin(), group_.end());
@@ -179,8 +180,8 @@ class TakeApart {
            }));
   }
 
-  // Nothing is gained by taking it apart as well: what it is made of, or it, would be taken apart or
-  // put together all the same.
+  // Nothing is gained by taking it apart as well: what it is made of, or it, would be taken apart
+  // or put together all the same.
   bool isEdge(Value v, int64_t dimension) const {
     const Op& op = *m_.def(v);
     const auto inside = std::ranges::count_if(
@@ -193,8 +194,9 @@ class TakeApart {
   std::unordered_set<uint32_t> computedWith() const {
     std::unordered_set<uint32_t> found;
     const auto counts = [&](const Op& user) {
-      return readsComponents(user) ||
-             (isReadApart(user) && (isElementwise(user.kind) || found.contains(user.result().index)));
+      if (readsComponents(user)) return true;
+      return isReadApart(user) &&
+             (isElementwise(user.kind) || found.contains(user.result().index));
     };
     for (OpId id : std::views::reverse(ops_))
       for (Value v : m_.op(id).results)
