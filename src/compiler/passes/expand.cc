@@ -35,7 +35,8 @@ class Expand : public Rewriter {
       case OpKind::convolution_:
         return undilateConvolution(*this, id) || orderConvolution(*this, id);
       case OpKind::dot_general_:
-        return rowProduct(id) || exchangeSides(id) || turnLeft(id) || splitSum(*this, id);
+        return sumInOrder(id) || rowProduct(id) || exchangeSides(id) || turnLeft(id) ||
+               splitSum(*this, id);
       case OpKind::reduce_:
         return splitReduce(*this, id) || canonicalised(id);
       case OpKind::reduce_window_:
@@ -87,6 +88,40 @@ class Expand : public Rewriter {
   static Side rhsOf(const Op& dot) {
     return {dot.operand(1), dot.ints(AttrKey::rhs_batching_dimensions),
             dot.ints(AttrKey::rhs_contracting_dimensions)};
+  }
+
+  // A sum over several dimensions goes through the larger operand as that lies; the smaller one is
+  // turned, if its dimensions lie in another order.
+  bool sumInOrder(OpId id) {
+    constexpr int64_t kMuchSmaller = 8;
+    const Op o = op(id);
+    Side lhs = lhsOf(o), rhs = rhsOf(o);
+    const bool left = shape(lhs.value).elements() < shape(rhs.value).elements();
+    Side &small = left ? lhs : rhs, &large = left ? rhs : lhs;
+    Ints order = range(static_cast<int64_t>(large.summed.size()));
+    std::ranges::sort(order, {}, [&](int64_t i) { return large.summed[static_cast<size_t>(i)]; });
+    if (rises(large.summed) && rises(small.summed)) return false;
+    if (shape(small.value).elements() * kMuchSmaller > shape(large.value).elements()) return false;
+    for (Side* side : {&large, &small}) {
+      const Ints before = side->summed;
+      for (size_t i = 0; i < order.size(); ++i)
+        side->summed[i] = before[static_cast<size_t>(order[i])];
+    }
+    Ints turned = range(shape(small.value).rank());
+    Ints lies = small.summed;
+    std::ranges::sort(lies);
+    for (size_t i = 0; i < lies.size(); ++i)
+      turned[static_cast<size_t>(lies[i])] = small.summed[i];
+    small.value = transpose(small.value, turned);
+    small.summed = lies;
+    ir::Attrs attrs = o.attrs;
+    for (auto& [key, attr] : attrs) {
+      if (key == AttrKey::lhs_contracting_dimensions) attr = lhs.summed;
+      if (key == AttrKey::rhs_contracting_dimensions) attr = rhs.summed;
+    }
+    replace(o.result(),
+            emit(OpKind::dot_general_, {lhs.value, rhs.value}, shape(o.result()), attrs));
+    return true;
   }
 
   // matrix [batch..., m..., k...] times vector [batch..., k...], the sum's elements being neighbours

@@ -27,6 +27,8 @@ PassResult dce(ir::Module& module);
 PassResult algebra(ir::Module& module);
 // Transposes and unit reshapes towards cancellation or into the ops that read any order.
 PassResult layout(ir::Module& module);
+// Factors that a loop's products read in another order: turned before the loop.
+PassResult turnFactors(ir::Module& module);
 // Loops that carry few components as one array: each in an array of its own.
 PassResult unstack(ir::Module& module);
 // What puts few components together and takes them apart again: each computed by itself.

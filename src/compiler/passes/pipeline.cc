@@ -35,6 +35,7 @@ constexpr Pass kPipeline[] = {
     {"take_apart", takeApart, 2},  // what unstack left together
     {"algebra", algebra, 2},  // after cse: its rules ask for single uses
     {"layout", layout, 2},
+    {"turn_factors", turnFactors, 2},  // which layout has products take up as they lie
     {"canonicalise", canonicalise, 2},  // what algebra and layout left behind
     {"fold", fold, 2},
     {"licm", hoistInvariants, 2},

@@ -43,7 +43,7 @@ class TakeApart {
   void findUsers() {
     for (OpId id : ops_) {
       const Op& op = m_.op(id);
-      for (Value v : op.results) here_.insert(v.index);
+      for (Value v : op.results) here_.emplace(v.index, here_.size());
       for (Value v : op.operands) users_[v.index].push_back(id);
       for (RegionId inner : op.regions) needInside(inner);
     }
@@ -79,9 +79,14 @@ class TakeApart {
   }
 
   // The operands that are taken apart where the result is, each along its dimension.
-  std::optional<Group> operandsApart(const Op& op, int64_t dimension) const {
+  const std::optional<Group>& operandsApart(const Op& op, int64_t dimension) const {
+    const auto [at, is_new] = apart_.try_emplace({op.result().index, dimension});
+    if (is_new) at->second = findOperandsApart(op, dimension);
+    return at->second;
+  }
+  std::optional<Group> findOperandsApart(const Op& op, int64_t dimension) const {
     Group apart;
-    if (op.results.size() != 1 || op.operands.empty() || !op.regions.empty()) return {};
+    if (op.operands.empty() || !op.regions.empty()) return {};
     if (originOf(m_, op, dimension, 0)) {
       const bool is_concatenate = op.kind == OpKind::concatenate_;
       const size_t few = op.kind == OpKind::dynamic_update_slice_ ? 2 : 1;
@@ -103,38 +108,41 @@ class TakeApart {
 
   // All that can be computed by the components of op's result.
   void collect(const Op& op, int64_t dimension) {
+    if (tried_.contains({op.result().index, dimension})) return;
     group_.clear();
     add(op.result(), dimension);
     while (!ahead_.empty()) {
       const Value v{ahead_.back()};
       ahead_.pop_back();
-      const std::optional<Group> operands = operandsApart(*m_.def(v), group_.at(v.index));
-      for (auto [operand, d] : *operands) add(Value{operand}, d);
+      for (auto [operand, d] : *operandsApart(*m_.def(v), group_.at(v.index)))
+        add(Value{operand}, d);
       for (OpId user : users_[v.index]) addUser(m_.op(user), v);
     }
-    const auto edge = [&](const auto& node) { return isEdge(Value{node.first}, node.second); };
-    while (std::erase_if(group_, edge) > 0) {
-    }
-    if (!isWorth()) return;
-    groups_.insert(group_.begin(), group_.end());
+    tried_.insert(group_.begin(), group_.end());
+    dropEdges();
+    if (isWorth()) groups_.insert(group_.begin(), group_.end());
   }
 
   void add(Value v, int64_t dimension) {
     if (!here_.contains(v.index) || group_.contains(v.index) || groups_.contains(v.index)) return;
-    if (!suits(v, dimension) || !operandsApart(*m_.def(v), dimension)) return;
+    const Op& op = *m_.def(v);
+    if (op.results.size() != 1 || !suits(v, dimension) || !operandsApart(op, dimension)) return;
     group_[v.index] = dimension;
     ahead_.push_back(v.index);
   }
 
   void addUser(const Op& user, Value v) {
     if (user.results.size() != 1 || m_.type(user.result()).is_token) return;
-    for (int64_t d = 0; d < m_.shape(user.result()).rank(); ++d) {
-      if (!suits(user.result(), d)) continue;
-      const auto apart = operandsApart(user, d);
-      const auto at = apart ? apart->find(v.index) : Group::const_iterator();
-      if (apart && at != apart->end() && at->second == group_.at(v.index))
-        return add(user.result(), d);
-    }
+    for (int64_t d = 0; d < m_.shape(user.result()).rank(); ++d)
+      if (suits(user.result(), d) && reads(user, d, v)) return add(user.result(), d);
+  }
+
+  // Whether components of op's result are made of those of v that the group has.
+  bool reads(const Op& op, int64_t dimension, Value v) const {
+    const std::optional<Group>& apart = operandsApart(op, dimension);
+    if (!apart) return false;
+    const auto at = apart->find(v.index);
+    return at != apart->end() && at->second == group_.at(v.index);
   }
 
   // A slice that is one component of what is taken apart.
@@ -163,21 +171,20 @@ class TakeApart {
   }
 
   bool readsComponents(const Op& op) const { return takesComponent(op) || fold(op); }
-  bool isReadApart(const Op& user) const {
-    return (user.results.size() == 1 && group_.contains(user.result().index)) ||
-           readsComponents(user);
+  bool readsApart(const Op& user, Value v) const {
+    const auto at = user.results.size() == 1 ? group_.find(user.result().index) : group_.end();
+    return at == group_.end() ? readsComponents(user) : reads(user, at->second, v);
   }
   bool isReadApart(Value v) const {
-    const auto at = users_.find(v.index);
-    return at != users_.end() &&
-           std::ranges::any_of(at->second, [&](OpId user) { return isReadApart(m_.op(user)); });
+    return std::ranges::any_of(usersOf(v), [&](OpId user) { return readsApart(m_.op(user), v); });
   }
   bool isReadWhole(Value v) const {
-    const auto at = users_.find(v.index);
     return needed_.contains(v.index) ||
-           (at != users_.end() && !std::ranges::all_of(at->second, [&](OpId user) {
-             return isReadApart(m_.op(user));
-           }));
+           !std::ranges::all_of(usersOf(v), [&](OpId user) { return readsApart(m_.op(user), v); });
+  }
+  std::span<const OpId> usersOf(Value v) const {
+    const auto at = users_.find(v.index);
+    return at == users_.end() ? std::span<const OpId>() : std::span<const OpId>(at->second);
   }
 
   // Nothing is gained by taking it apart as well: what it is made of, or it, would be taken apart
@@ -193,23 +200,43 @@ class TakeApart {
   // Those whose components are not only moved and put together with others once more.
   std::unordered_set<uint32_t> computedWith() const {
     std::unordered_set<uint32_t> found;
-    const auto counts = [&](const Op& user) {
-      if (readsComponents(user)) return true;
-      return isReadApart(user) &&
-             (isElementwise(user.kind) || found.contains(user.result().index));
+    const auto counts = [&](const Op& user, Value v) {
+      if (!readsApart(user, v)) return false;
+      const bool moves = group_.contains(user.result().index) && !isElementwise(user.kind);
+      return !moves || found.contains(user.result().index);
     };
-    for (OpId id : std::views::reverse(ops_))
-      for (Value v : m_.op(id).results)
-        if (const auto at = users_.find(v.index); group_.contains(v.index) && at != users_.end())
-          if (std::ranges::any_of(at->second, [&](OpId user) { return counts(m_.op(user)); }))
-            found.insert(v.index);
+    for (uint32_t index : std::views::reverse(inOrder())) {
+      const Value v{index};
+      if (std::ranges::any_of(usersOf(v), [&](OpId user) { return counts(m_.op(user), v); }))
+        found.insert(index);
+    }
     return found;
+  }
+
+  // From the last to the first and back, until nothing changes.
+  void dropEdges() {
+    const std::vector<uint32_t> order = inOrder();
+    for (size_t before = 0; before != group_.size();) {
+      before = group_.size();
+      for (uint32_t index : std::views::reverse(order)) dropEdge(index);
+      for (uint32_t index : order) dropEdge(index);
+    }
+  }
+  std::vector<uint32_t> inOrder() const {
+    std::vector<uint32_t> order;
+    for (auto [index, d] : group_) order.push_back(index);
+    std::ranges::sort(order, {}, [&](uint32_t index) { return here_.at(index); });
+    return order;
+  }
+  void dropEdge(uint32_t index) {
+    const auto at = group_.find(index);
+    if (at != group_.end() && isEdge(Value{index}, at->second)) group_.erase(at);
   }
 
   // Neither are its operands taken apart for it alone, nor is it put together again.
   bool isInside(Value v, int64_t dimension) const {
-    const std::optional<Group> operands = operandsApart(*m_.def(v), dimension);
-    return !isReadWhole(v) && std::ranges::all_of(*operands, [&](const auto& operand) {
+    const Group& operands = *operandsApart(*m_.def(v), dimension);
+    return !isReadWhole(v) && std::ranges::all_of(operands, [&](const auto& operand) {
       const Value from{operand.first};
       return m_.shape(from).dims[static_cast<size_t>(operand.second)] == 1 ||
              group_.contains(from.index);
@@ -296,9 +323,12 @@ class TakeApart {
   Module& m_;
   const RegionId id_;
   const std::vector<OpId> ops_;
-  std::unordered_set<uint32_t> here_, needed_;
+  std::unordered_map<uint32_t, size_t> here_;  // made in this region: the place in its order
+  std::unordered_set<uint32_t> needed_;        // by what is not an op of this region
   std::unordered_map<uint32_t, std::vector<OpId>> users_;
   Group group_, groups_;  // the one at hand, and all that are worth it
+  std::set<std::pair<uint32_t, int64_t>> tried_;
+  mutable std::map<std::pair<uint32_t, int64_t>, std::optional<Group>> apart_;  // by result
   std::vector<uint32_t> ahead_;
   Builder* builder_ = nullptr;
   std::map<Component, Value> components_;

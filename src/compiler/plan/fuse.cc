@@ -6,6 +6,7 @@
 #include "compiler/ir/prefix_scan.h"
 #include "compiler/plan/from_memory.h"
 #include "compiler/plan/groups.h"
+#include "compiler/plan/made_before.h"
 #include "compiler/plan/op_traits.h"
 #include "compiler/plan/padded_products.h"
 #include "compiler/plan/read_order.h"
@@ -30,6 +31,7 @@ class Fusion {
         region_(m.region(region)),
         groups_(m, region),
         uses_(groups_.uses()),
+        made_before_(m, region, uses_),
         shifts_(m, region, groups_) {}
 
   std::vector<Unit> run() {
@@ -131,71 +133,14 @@ class Fusion {
       if (group.is_update && isWorthTiles(o)) return false;
     } else if (o.kind == OpKind::reduce_) {
       if (isBetterApart(p, in.group, map) || !joinReduce(o, map, group)) return false;
-    } else if ((map.repeats > allowedRepeats(m_, o) && !isPlaced(p, in)) || bringsMuch(p, map) ||
-               isBetterInVectors(p, in.group, map) || isGatheredInRows(p, in.group, map)) {
+    } else if ((map.repeats > allowedRepeats(m_, o) && !isPlaced(p, in)) ||
+               made_before_.isBetter(p, groups_[in.group], map)) {
       return false;
     }
     group.has_heavy |= isHeavy(o.kind);
     group.weight += weight;
     own(p, in.group, map);
     return true;
-  }
-
-  // opWeight, but of time: quotients and roots are few instructions that take long.
-  double timeWeight(const Op& o) const {
-    constexpr double kQuotient = 12;
-    return std::max(opWeight(m_, o), ir::isCostly(o.kind) ? kQuotient : 0);
-  }
-
-  // Of it and of what would come with it, as far as that is no more than `most`.
-  double timeBehind(uint32_t p, double most) const {
-    std::vector<uint32_t> behind = {p};
-    std::unordered_set<uint32_t> seen = {p};
-    double time = 0;
-    for (size_t i = 0; i < behind.size() && time <= most; ++i) {
-      time += timeWeight(op(behind[i]));
-      for (Value v : op(behind[i]).operands)
-        if (auto made = uses_.positionOf(v); made && ir::isElementwise(op(*made).kind) &&
-                                             !uses_.escapes(*made) && seen.insert(*made).second)
-          behind.push_back(*made);
-    }
-    return time;
-  }
-
-  // Needed at several places, as by a stencil, with more behind it than its own work: what would
-  // come with it and be done again there too.
-  bool bringsMuch(uint32_t p, const AccessMap& map) const {
-    const double kMuch = isFar(m_, op(p)) ? 48 : 24;
-    if (map.regular || map.repeats <= 1 || !ir::isElementwise(op(p).kind)) return false;
-    const double most = kMuch / (map.repeats - 1);
-    return timeBehind(p, most) > most;
-  }
-
-  // The same all along the short lines of a reduction, which would make it without vectors.
-  bool isBetterInVectors(uint32_t p, uint32_t g, const AccessMap& map) const {
-    constexpr double kMuch = 12;
-    constexpr int64_t kShort = 8;
-    const Domain& domain = groups_[g].domain;
-    if (!groups_[g].has_reduce || domain.extents.size() < 2 || !map.regular ||
-        m_.shape(op(p).result()).elements() <= kShort * kShort)
-      return false;
-    const int32_t last = domain.order.empty() ? static_cast<int32_t>(domain.extents.size()) - 1
-                                              : domain.order.back();
-    if (domain.extents[last] >= kShort) return false;
-    return std::ranges::find(map.dims, last) == map.dims.end() && timeBehind(p, kMuch) > kMuch;
-  }
-
-  // Short rows, wherever they lie, fill no vectors: what takes long is made before.
-  bool isGatheredInRows(uint32_t p, uint32_t g, const AccessMap& map) const {
-    constexpr double kMuch = 12;
-    constexpr int64_t kShort = 8;
-    const Domain& domain = groups_[g].domain;
-    const int64_t row = domain.extents.empty() ? 1 : domain.extents.back();
-    const int64_t made = m_.shape(op(p).result()).elements();
-    return !map.regular && row > 1 && row < kShort && made > kShort * kShort &&
-           made <= elementCount(domain.extents) && timeBehind(p, kMuch) > kMuch &&
-           std::ranges::any_of(groups_[g].members,
-                               [&](uint32_t i) { return op(i).kind == OpKind::gather_; });
   }
 
   // Rather than the place of an element in memory.
@@ -225,7 +170,6 @@ class Fusion {
     return is_loop && group.weight + weight <= kMaxLoopWeight && !isChain(group) &&
            groups_.awaitsMoreThan(narrowCut(group.domain.extents), g);
   }
-
 
   size_t arraysRead(const Op& o) const {
     return static_cast<size_t>(std::ranges::count_if(o.operands, [&](Value v) {
@@ -370,14 +314,16 @@ class Fusion {
   }
 
   // What turns an operand of a convolution, or a large one of a product, is done once, before: tasks
-  // read these again and again, in lines.
+  // read these again and again, in lines. So is what lets a sum over several dimensions go in order.
   bool isTurnedForProducts(uint32_t p, const UsesIn& in) const {
     constexpr int64_t kLarge = 64 << 10;
     OpKind kind = op(p).kind;
     if (kind != OpKind::transpose_ && kind != OpKind::reverse_) return false;
     bool large = m_.shape(op(p).result()).elements() >= kLarge;
     return std::ranges::any_of(in.users, [&](uint32_t u) {
-      return op(u).kind == OpKind::convolution_ || (large && op(u).kind == OpKind::dot_general_);
+      if (op(u).kind == OpKind::convolution_) return true;
+      return op(u).kind == OpKind::dot_general_ &&
+             (large || op(u).ints(ir::AttrKey::lhs_contracting_dimensions).size() > 1);
     });
   }
 
@@ -434,6 +380,7 @@ class Fusion {
   const ir::Region& region_;
   Groups groups_;
   const RegionUses& uses_;
+  const MadeBefore made_before_;
   Shifts shifts_;
 };
 
