@@ -21,10 +21,17 @@ constexpr int64_t kLargeElements = 4096;
 constexpr size_t kMaxOps = 96;
 constexpr int64_t kFewTurns = 4;
 
-// How what a body gives reads the array that the loop carries in a lane.
+// How what a body gives reads the array that the loop carries in a lane. What it gives in other
+// lanes is in memory before.
 Read readOf(const Module& m, const Region& body, size_t lane) {
   Readings readings(m, body.args[lane]);
-  for (OpId id : body.ops) readings.add(m.op(id));
+  for (OpId id : body.ops) {
+    const Op& op = m.op(id);
+    readings.add(op);
+    const bool is_made = isElementwise(op.kind) && !(op.result() == body.results[lane]) &&
+                         std::ranges::find(body.results, op.result()) != body.results.end();
+    if (is_made) readings.add(op.result(), Read::none);
+  }
   return readings.of(body.results[lane]).read;
 }
 

@@ -51,6 +51,8 @@ std::vector<bool> readersOfUpdated(const ir::Module& m, ir::RegionId region,
       const Reading reading = readings.of(v);
       return reading.read != Read::none && reading != here;
     });
+    // It is in memory for whoever follows.
+    if (uses.escapes(q) && ir::isElementwise(op.kind)) readings.add(op.result(), Read::none);
   }
   return reads;
 }
