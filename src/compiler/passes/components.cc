@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <unordered_map>
+#include <utility>
 
 #include "compiler/ir/cut.h"
 #include "compiler/ir/clone.h"
@@ -96,11 +97,24 @@ class Search {
 
   bool need(Value v, int64_t d, int64_t line) {
     if (m_.shape(v).dims[static_cast<size_t>(d)] == 1) return whole(v);
-    if (auto at = argument_.find(v.index); at != argument_.end()) return mark(at->second, d);
-    if (!inside_.contains(v.index) || !split_.components.emplace(v.index, d, line).second)
+    if (auto at = argument_.find(v.index); at != argument_.end()) {
+      reached_state_ = true;
+      return mark(at->second, d);
+    }
+    if (!inside_.contains(v.index)) return true;
+    const Component component{v.index, d, line};
+    if (!split_.components.insert(component).second) {
+      reached_state_ |= of_state_.contains(component);
       return true;
-    if (split_.components.size() > kMostMade) return false;
-    const Op& op = *m_.def(v);
+    }
+    const bool before = std::exchange(reached_state_, false);
+    const bool is_made = split_.components.size() <= kMostMade && needParts(*m_.def(v), d, line);
+    if (reached_state_) of_state_.insert(component);
+    reached_state_ |= before;
+    return is_made;
+  }
+
+  bool needParts(const Op& op, int64_t d, int64_t line) {
     if (auto origin = originOf(m_, op, d, line)) {
       split_.joins |= op.kind == OpKind::concatenate_ || op.kind == OpKind::pad_ ||
                       op.kind == OpKind::dynamic_update_slice_;
@@ -108,9 +122,7 @@ class Search {
       return need(origin->operand, d, origin->line);
     }
     if (op.operands.empty()) return true;
-    const bool is_small = isElementwise(op.kind) || opClass(op.kind) == OpClass::shape ||
-                          opClass(op.kind) == OpClass::index;
-    const auto cuts = is_small && op.regions.empty() ? operandCuts(m_, op, {d, 1}) : std::nullopt;
+    const auto cuts = isCutEasily(op) ? operandCuts(m_, op, {d, 1}) : std::nullopt;
     if (!cuts) return false;
     for (size_t i = 0; i < cuts->size(); ++i) {
       const Cut& cut = (*cuts)[i];
@@ -121,13 +133,20 @@ class Search {
     return true;
   }
 
+  bool isCutEasily(const Op& op) const {
+    if (op.kind == OpKind::reduce_) return op.results.size() == 1 && !usesOuterValues(m_, op);
+    const bool is_small = isElementwise(op.kind) || opClass(op.kind) == OpClass::shape ||
+                          opClass(op.kind) == OpClass::index;
+    return is_small && op.regions.empty();
+  }
+
   // Of what is carried by components, all are put together: no worse than to carry it so.
   bool whole(Value v) {
     if (!inside_.contains(v.index) || !split_.whole.insert(v.index).second) return true;
     if (dimensionOf(v)) return true;
     const Op& op = *m_.def(v);
     if (!op.regions.empty() && usesOuterValues(m_, op)) return false;
-    if (takesComponent(op)) return true;
+    if (takesComponent(op) || foldsComponents(op)) return true;
     return std::ranges::all_of(op.operands, [&](Value operand) { return whole(operand); });
   }
 
@@ -165,13 +184,35 @@ class Search {
     if (from.size() <= d || to[d] != 1 || from[d] == 1 || from[d] > kMostNumbers) return false;
     for (size_t k = 0; k < from.size(); ++k)
       if (k != d && from[k] != to[k]) return false;
-    const Split before = split_;
-    const auto ahead = ahead_;
-    if (need(op.operand(0), dimension_, op.ints(AttrKey::start_indices)[d])) {
+    return orAsBefore([&] {
       split_.taken.insert(op.result().index);
-      return true;
-    }
-    split_ = before;
+      return need(op.operand(0), dimension_, op.ints(AttrKey::start_indices)[d]);
+    });
+  }
+
+  bool foldsComponents(const Op& op) {
+    if (op.kind != OpKind::reduce_ || op.ints(AttrKey::dimensions).size() != 1) return false;
+    const int64_t d = op.ints(AttrKey::dimensions)[0];
+    const Shape& shape = m_.shape(op.operand(0));
+    const int64_t lines = shape.dims[static_cast<size_t>(d)];
+    if (!foldStep(m_, op, d) || lines < 2 || !suits(lines, shape.elements() / lines)) return false;
+    return orAsBefore([&] {
+      const bool before = std::exchange(reached_state_, false);
+      split_.folded.insert(op.result().index);
+      split_.joins |= shape.elements() > lines;  // a few numbers are better off in one vector
+      for (int64_t line = 0; line < lines; ++line)
+        if (!need(op.operand(0), d, line)) return false;
+      return std::exchange(reached_state_, before || reached_state_) && whole(op.operand(1));
+    });
+  }
+
+  // Where it cannot be, nothing is noted.
+  template <class F>
+  bool orAsBefore(F&& mark) {
+    const Split split = split_;
+    const auto ahead = ahead_;
+    if (mark()) return true;
+    split_ = split;
     ahead_ = ahead;
     return false;
   }
@@ -183,6 +224,8 @@ class Search {
   std::unordered_map<uint32_t, size_t> argument_;
   std::unordered_set<uint32_t> inside_;
   std::vector<size_t> ahead_;
+  bool reached_state_ = false;  // what was needed last is made of what the loop carries
+  std::set<Component> of_state_;
   Split split_;
 };
 
@@ -265,6 +308,25 @@ Value componentOf(Builder& b, const Op& op, int64_t dimension, int64_t line,
   const OpId made = copyCut(m, op, std::move(operands), {dimension, 1});
   m.region(b.region()).ops.push_back(made);
   return m.op(made).result();
+}
+
+const Op* foldStep(const Module& m, const Op& op, int64_t dimension) {
+  if (op.kind != OpKind::reduce_ || op.operands.size() != 2 ||
+      op.ints(AttrKey::dimensions) != Ints{dimension})
+    return nullptr;
+  if (byteSize(m.shape(op.result()).dtype) < 4) return nullptr;  // which is added in wider types
+  const Region& body = m.region(op.regions[0]);
+  if (body.ops.size() != 1) return nullptr;
+  const Op& step = m.op(body.ops[0]);
+  const bool is_of_both = isElementwise(step.kind) && step.operands == body.args &&
+                          body.results == Values{step.result()};
+  return is_of_both ? &step : nullptr;
+}
+
+Value fold(Builder& b, const Op& step, Value initial, const Values& parts, const Dims& to) {
+  Value sum = b.broadcast(initial, {b.shape(initial).dtype, to}, {});
+  for (Value part : parts) sum = b.binary(step.kind, sum, b.reshape(part, to));
+  return sum;
 }
 
 std::optional<Split> findSplit(const Module& m, const Op& loop) {

@@ -31,16 +31,24 @@ ir::Value componentOf(ir::Builder& b, const ir::Op& op, int64_t dimension, int64
                       const std::function<ir::Value(ir::Value)>& whole,
                       const std::function<ir::Value(ir::Value, int64_t, int64_t)>& component);
 
+// What a reduce over that dimension alone does with two of its elements, where it is one op that may
+// as well go over components one after the other; null else.
+const ir::Op* foldStep(const ir::Module& module, const ir::Op& op, int64_t dimension);
+// The same of components, which are of `to` but for the dimension that they were.
+ir::Value fold(ir::Builder& b, const ir::Op& step, ir::Value initial, const ir::Values& parts,
+               const Dims& to);
+
 // How the values of the body follow.
 struct Split {
   std::map<size_t, int64_t> dimensions;  // by operand
   std::set<Component> components;
   std::set<uint32_t> whole;
   std::unordered_set<uint32_t> taken;   // slices that are a component of their operand
+  std::unordered_set<uint32_t> folded;  // what is reduced over components
   // Whole besides, and computed once all the same, for two copies might be rounded differently:
   std::map<uint32_t, int64_t> joined;   // all components of this dimension together
   std::unordered_set<uint32_t> sliced;  // whose few components are parts of the whole
-  bool joins = false;  // whether a component was one of those that are put together
+  bool joins = false;  // whether a component was one of those that are put together or reduced
 };
 
 // None where no operand of the while_ is better carried so.

@@ -2,6 +2,7 @@
 // tiles read them, and a product of two vectors is a sum along a row; random bits are arithmetic;
 // complex numbers of one width become those of another by way of their parts.
 #include <algorithm>
+#include <unordered_map>
 
 #include "compiler/passes/dimensions.h"
 #include "compiler/passes/expand_convolution.h"
@@ -25,7 +26,10 @@ using ir::Value;
 
 class Expand : public Rewriter {
  public:
-  explicit Expand(ir::Module& module) : Rewriter(module) { countUses(); }
+  explicit Expand(ir::Module& module) : Rewriter(module) {
+    countUses();
+    for (const ir::Function& f : module.functions) findDivisors(f.body);
+  }
 
  private:
   bool visit(OpId id) override {
@@ -34,6 +38,8 @@ class Expand : public Rewriter {
         return regroupParts(id);
       case OpKind::convolution_:
         return undilateConvolution(*this, id) || orderConvolution(*this, id);
+      case OpKind::divide_:
+        return divideByRoot(id) || canonicalised(id);
       case OpKind::dot_general_:
         return sumInOrder(id) || rowProduct(id) || exchangeSides(id) || turnLeft(id) ||
                splitSum(*this, id);
@@ -53,6 +59,35 @@ class Expand : public Rewriter {
     Value by = canonicalForm(*this, op(id));
     if (by.valid()) replace(op(id).result(), by);
     return by.valid();
+  }
+
+  // Roots that nothing but several divisions in their region needs.
+  void findDivisors(ir::RegionId region) {
+    std::unordered_map<uint32_t, uint32_t> divisions;
+    for (OpId id : module().region(region).ops) {
+      const Op& o = op(id);
+      if (o.kind == OpKind::divide_) ++divisions[o.operand(1).index];
+      for (ir::RegionId inner : o.regions) findDivisors(inner);
+    }
+    for (OpId id : module().region(region).ops) {
+      if (op(id).kind != OpKind::sqrt_) continue;
+      const Value root = op(id).result();
+      const DType dtype = shape(root).dtype;
+      if (dtype != DType::f32 && dtype != DType::f64) continue;
+      const auto at = divisions.find(root.index);
+      if (at != divisions.end() && at->second > 1 && at->second == otherUses(root))
+        inverse_roots_[root.index] = Value{};
+    }
+  }
+
+  // x / sqrt(z), y / sqrt(z), ...: the inverse once, as kernels have it where they see both ops.
+  bool divideByRoot(OpId id) {
+    const auto at = inverse_roots_.find(op(id).operand(1).index);
+    if (at == inverse_roots_.end()) return false;
+    const Value root = op(id).operand(1), x = op(id).operand(0);
+    if (!at->second.valid()) at->second = unary(OpKind::rsqrt_, def(root)->operand(0));
+    replace(op(id).result(), binary(OpKind::multiply_, x, at->second));
+    return true;
   }
 
   // c64[..., 2] is c128[...]: what is regrouped are the bits of pairs of real numbers.
@@ -278,6 +313,8 @@ class Expand : public Rewriter {
     std::ranges::sort(dimensions);
     return reduceBy(*this, OpKind::add_, v, splat({dtype, {}}, 0), dimensions);
   }
+
+  std::unordered_map<uint32_t, Value> inverse_roots_;  // by root; invalid: not yet computed
 };
 
 }  // namespace

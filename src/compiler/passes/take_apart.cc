@@ -156,21 +156,13 @@ class TakeApart {
     return true;
   }
 
-  // What a sum over all components does with two of them, or their product, maximum and the like.
-  const Op* fold(const Op& op) const {
-    if (op.kind != OpKind::reduce_ || op.operands.size() != 2) return nullptr;
-    const auto at = group_.find(op.operand(0).index);
-    if (at == group_.end() || op.ints(AttrKey::dimensions) != Ints{at->second}) return nullptr;
-    if (byteSize(m_.shape(op.result()).dtype) < 4) return nullptr;  // which is added in wider types
-    const Region& body = m_.region(op.regions[0]);
-    if (body.ops.size() != 1) return nullptr;
-    const Op& only = m_.op(body.ops[0]);
-    const bool is_of_both = isElementwise(only.kind) && only.operands == body.args &&
-                            body.results == Values{only.result()};
-    return is_of_both ? &only : nullptr;
+  // What reduces all components to one.
+  const Op* stepOf(const Op& op) const {
+    const auto at = op.operands.empty() ? group_.end() : group_.find(op.operand(0).index);
+    return at == group_.end() ? nullptr : foldStep(m_, op, at->second);
   }
 
-  bool readsComponents(const Op& op) const { return takesComponent(op) || fold(op); }
+  bool readsComponents(const Op& op) const { return takesComponent(op) || stepOf(op); }
   bool readsApart(const Op& user, Value v) const {
     const auto at = user.results.size() == 1 ? group_.find(user.result().index) : group_.end();
     return at == group_.end() ? readsComponents(user) : reads(user, at->second, v);
@@ -283,22 +275,21 @@ class TakeApart {
         const int64_t d = group_.at(op.operand(0).index);
         renamed_[v.index] =
             component(op.operand(0), d, op.ints(AttrKey::start_indices)[static_cast<size_t>(d)]);
-      } else if (const Op* step = fold(op)) {
-        renamed_[v.index] = folded(op, *step);
+      } else if (const Op* step = stepOf(op)) {
+        const int64_t d = group_.at(op.operand(0).index);
+        renamed_[v.index] = fold(b, *step, op.operand(1), componentsOf(op.operand(0), d),
+                                 Dims(m_.shape(v).dims));
       } else {
         m_.region(id_).ops.push_back(id);
       }
     }
   }
 
-  Value folded(const Op& op, const Op& step) {
-    Builder& b = *builder_;
-    const int64_t d = group_.at(op.operand(0).index);
-    const Shape to = m_.shape(op.result()), all = m_.shape(op.operand(0));
-    Value sum = b.broadcast(op.operand(1), to, {});
-    for (int64_t line = 0; line < all.dims[static_cast<size_t>(d)]; ++line)
-      sum = b.binary(step.kind, sum, b.reshape(component(op.operand(0), d, line), to.dims));
-    return sum;
+  Values componentsOf(Value v, int64_t d) {
+    Values parts;
+    for (int64_t line = 0; line < m_.shape(v).dims[static_cast<size_t>(d)]; ++line)
+      parts.push_back(component(v, d, line));
+    return parts;
   }
 
   void makeComponents(const Op& op, int64_t d) {

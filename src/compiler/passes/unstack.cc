@@ -142,6 +142,7 @@ class Unstacked {
       return component(op.operand(0), static_cast<int64_t>(d),
                        op.ints(AttrKey::start_indices)[d]);
     }
+    if (split_.folded.contains(v.index)) return folded(op);
     Values operands;
     for (Value operand : op.operands) operands.push_back(whole(operand));
     const Op& copied = copyTo(inside_builder_->region(), op, std::move(operands), -1);
@@ -149,11 +150,19 @@ class Unstacked {
     return whole_.at(v.index);
   }
 
-  Value join(Value v, int64_t d) {
+  Value join(Value v, int64_t d) { return inside_builder_->concatenate(components(v, d), d); }
+  Values components(Value v, int64_t d) {
     Values parts;
     for (int64_t line = 0; line < m_.shape(v).dims[static_cast<size_t>(d)]; ++line)
       parts.push_back(component(v, d, line));
-    return inside_builder_->concatenate(parts, d);
+    return parts;
+  }
+
+  Value folded(const Op& op) {
+    const int64_t d = op.ints(AttrKey::dimensions)[0];
+    const Value initial = whole(op.operand(1));
+    return fold(*inside_builder_, *foldStep(m_, op, d), initial, components(op.operand(0), d),
+                m_.shape(op.result()).dims);
   }
 
   size_t firstUnequal(const Op& op) const {
