@@ -5,6 +5,7 @@ import inspect
 import os
 
 import jax
+import numpy as np
 from jax._src import dlpack, xla_bridge
 from jax._src.interpreters import mlir
 from jax._src.lib import xla_client
@@ -84,6 +85,32 @@ def _take_dlpack():
     for device_type, platform in platforms.items():
         if platform == "cpu":
             platforms[device_type] = NAME
+    names = [name for name in ("_jax", "_xla") if hasattr(dlpack, name)]
+    if platforms and names:
+        setattr(dlpack, names[0], _CopyingImport(getattr(dlpack, names[0])))
+
+
+class _CopyingImport:
+    """jaxlib's module, but that tensors which must be copied come in by way of JAX's CPU backend.
+
+    jaxlib copies what is not aligned to 64 bytes in a way that no plugin of the C API has.
+    """
+
+    def __init__(self, module):
+        self._module = module
+
+    def __getattr__(self, name):
+        return getattr(self._module, name)
+
+    def dlpack_managed_tensor_to_buffer(self, capsule, device, stream, *rest):
+        take = self._module.dlpack_managed_tensor_to_buffer
+        try:
+            return take(capsule, device, stream, *rest)
+        except xla_client.XlaRuntimeError as error:
+            if "HostBufferSemantics" not in str(error):
+                raise
+        host = xla_bridge.get_backend("cpu").local_devices()[0]
+        return jax.device_put(np.asarray(take(capsule, host, stream, *rest)), device)
 
 
 def _widen(name):

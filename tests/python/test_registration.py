@@ -142,10 +142,13 @@ device = jax.devices()[0]
 ours = jnp.from_dlpack(np.arange(32, dtype=np.float32))
 again = jnp.from_dlpack(ours)
 assert again.unsafe_buffer_pointer() == ours.unsafe_buffer_pointer()
-print({ours.device, again.device, (ours + jax.device_put(again, device)).device} == {device},
-      np.from_dlpack(again).sum())
+unaligned = [jnp.from_dlpack(np.arange(5, dtype=dtype)[1:], copy=copy)
+             for dtype in ("float32", "float64", "int8") for copy in (None, True)]
+print({ours.device, again.device, (ours + jax.device_put(again, device)).device,
+       *(x.device for x in unaligned)} == {device},
+      np.from_dlpack(again).sum(), [float((x + x).sum()) for x in unaligned])
 """, JAX_PLATFORMS="tercel")
-    assert result.stdout == "True 496.0\n", result.stderr
+    assert result.stdout == "True 496.0 " + str([20.0] * 6) + "\n", result.stderr
 
 
 def test_functions_of_floats_of_8_bits_that_jaxlib_cannot_write_for_plugins():

@@ -71,12 +71,18 @@ Function1<W> realFunction(OpKind kind) {
   }
 }
 
+// Infinitely far and without a direction.
+template <class C>
+bool isLost(C z) {
+  return std::isinf(z.real()) && std::isinf(z.imag());
+}
+
 template <class C>
 Function1<C> complexFunction(OpKind kind) {
   switch (kind) {
     case OpKind::atanh_: return [](C z) { return std::atanh(z); };
     case OpKind::cbrt_: return [](C z) { return cbrtComplex(z); };
-    case OpKind::cosh_: return [](C z) { return std::cosh(z); };
+    case OpKind::cosh_: return [](C z) { return isLost(z) ? C(NAN, NAN) : std::cosh(z); };
     case OpKind::cosine_: return [](C z) { return std::cos(z); };
     case OpKind::exponential_: return [](C z) { return expComplex(z); };
     case OpKind::exponential_minus_one_: return [](C z) { return expm1Complex(z); };
@@ -87,7 +93,7 @@ Function1<C> complexFunction(OpKind kind) {
     case OpKind::rsqrt_: return [](C z) { return C(1) / std::sqrt(z); };
     case OpKind::sign_: return [](C z) { return signComplex(z); };
     case OpKind::sine_: return [](C z) { return std::sin(z); };
-    case OpKind::sinh_: return [](C z) { return std::sinh(z); };
+    case OpKind::sinh_: return [](C z) { return isLost(z) ? C(NAN, NAN) : std::sinh(z); };
     case OpKind::sqrt_: return [](C z) { return std::sqrt(z); };
     case OpKind::tan_: return [](C z) { return tanComplex(z); };
     case OpKind::tanh_: return [](C z) { return tanhComplex(z); };

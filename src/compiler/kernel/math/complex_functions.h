@@ -130,15 +130,23 @@ Complex<B> cos(Complex<B> z) {
   return {re, zeroWins(zeroWins(im, z.re), z.im)};
 }
 
+// Infinitely far and without a direction: NaN in JAX, where C99 has an infinity of any sign.
+template <class B>
+Complex<B> unlessLost(Complex<B> z, Complex<B> value) {
+  const Mask<B> lost = isInfinite(z.re) & isInfinite(z.im);
+  const Real<B> nan = z.re - z.re;
+  return {select(lost, nan, value.re), select(lost, nan, value.im)};
+}
+
 template <class B>
 Complex<B> sinh(Complex<B> z) {  // sin(i z) = i sinh z, with the parts of each other
   Complex<B> s = sin(Complex<B>(z.im, z.re));
-  return {s.im, s.re};
+  return unlessLost(z, Complex<B>(s.im, s.re));
 }
 
 template <class B>
 Complex<B> cosh(Complex<B> z) {  // cos(i z)
-  return cos(Complex<B>(-z.im, z.re));
+  return unlessLost(z, cos(Complex<B>(-z.im, z.re)));
 }
 
 // Beyond `far` 1 / z is all that is left but a right angle; at 1, where the divisor underflows, a
