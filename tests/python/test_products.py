@@ -397,3 +397,35 @@ def test_last_panels_of_fewer_vectors(agree, rng, x64, dtype, n):
             jnp.matmul(x[0], y, **kwargs), jnp.matmul(x[0], y.T.copy().T, **kwargs) + z,
             jnp.einsum("bmk,kn->bmn", x, y, **kwargs),
             jnp.matmul(x[0], y.reshape(n, k).T, **kwargs)), x, y, z)
+
+
+@pytest.mark.parametrize("form, sizes", [
+    ("ijk,j,k->i", (17, 17, 17)), ("ijk,kj->i", (33, 20, 18)), ("lijk,kji->l", (3, 9, 16, 17)),
+    ("dca,ac->da", (9, 30, 20)), ("bdca,bac->da", (3, 5, 8, 33)), ("bda,ab->da", (21, 5, 17)),
+    ("tcdb,tbd->cb", (3, 5, 4, 16)), ("ca,dca->ad", (30, 20, 9))])
+@pytest.mark.parametrize("dtype", ["float32", "int32", "bfloat16"])
+def test_sums_over_axes_in_another_order(agree, rng, form, sizes, dtype):
+    labels = form.split("->")[0].split(",")
+    size = dict(zip(max(labels, key=len), sizes))
+    if form.startswith("ca"):
+        size = {"c": 30, "a": 20, "d": 9}
+    operands = [jnp.asarray(rng.integers(-2, 3, [size[label] for label in operand])).astype(dtype)
+                for operand in labels]
+    agree(lambda *a: jnp.einsum(form, *a), *operands)
+
+
+@pytest.mark.parametrize("form", ["bi,oi->bo", "ib,oi->ob", "bi,io->bo", "ib,io->ob", "bgi,goi->bgo"])
+@pytest.mark.parametrize("made", [False, True])
+def test_factors_that_a_loop_does_not_change(agree, rng, form, made):
+    """Also where they are computed before it."""
+    x = rng.integers(-2, 3, (20, 3, 24) if "g" in form else (20, 24)).astype(np.float32)
+    w = rng.integers(-2, 3, (3, 24, 24) if "g" in form else (24, 24)).astype(np.float32)
+    x = x.T if form.startswith("ib") else x
+
+    def run(x, w):
+        w = w * w - 1 if made else w
+        return jax.lax.fori_loop(0, 3, lambda _, x: jnp.einsum(form, x, w) / 64, x)
+
+    agree(run, x, w)
+    agree(lambda v, w: jax.lax.fori_loop(0, 4, lambda _, v: (w * w - 1 if made else w) @ v / 64, v),
+          np.ravel(x)[:24], w[0] if "g" in form else w)

@@ -41,7 +41,7 @@ class Expand : public Rewriter {
       case OpKind::divide_:
         return divideByRoot(id) || canonicalised(id);
       case OpKind::dot_general_:
-        return sumInOrder(id) || rowProduct(id) || exchangeSides(id) || turnLeft(id) ||
+        return sumInOrder(id) || turnVectors(id) || rowProduct(id) || exchangeSides(id) || turnLeft(id) ||
                splitSum(*this, id);
       case OpKind::reduce_:
         return splitReduce(*this, id) || canonicalised(id);
@@ -149,13 +149,43 @@ class Expand : public Rewriter {
       turned[static_cast<size_t>(lies[i])] = small.summed[i];
     small.value = transpose(small.value, turned);
     small.summed = lies;
-    ir::Attrs attrs = o.attrs;
+    return emitProduct(o, lhs, rhs);
+  }
+
+  // Matrices whose elements lie among each other, times vectors that do not: the vectors are turned,
+  // and all of the batch is multiplied at once.
+  bool turnVectors(OpId id) {
+    constexpr int64_t kMuchSmaller = 4, kLong = 16;
+    const Op o = op(id);
+    Side lhs = lhsOf(o), rhs = rhsOf(o);
+    const bool right = freeElements(rhs) == 1;
+    Side &vector = right ? rhs : lhs, &matrix = right ? lhs : rhs;
+    const int64_t last = shape(matrix.value).rank() - 1, rank = shape(vector.value).rank();
+    const auto at = std::ranges::find(matrix.batch, last) - matrix.batch.begin();
+    if (at == std::ssize(matrix.batch) || freeElements(vector) != 1 || vector.summed.empty() ||
+        shape(matrix.value).dims.back() < kLong ||
+        shape(vector.value).elements() * kMuchSmaller > shape(matrix.value).elements())
+      return false;
+    const int64_t from = vector.batch[static_cast<size_t>(at)];
+    if (from == rank - 1) return false;
+    Ints order = range(rank);
+    std::rotate(order.begin() + from, order.begin() + from + 1, order.end());
+    vector.value = transpose(vector.value, order);
+    vector.batch = positions(order, vector.batch);
+    vector.summed = positions(order, vector.summed);
+    return emitProduct(o, lhs, rhs);
+  }
+
+  bool emitProduct(const Op& dot, const Side& lhs, const Side& rhs) {
+    ir::Attrs attrs = dot.attrs;
     for (auto& [key, attr] : attrs) {
+      if (key == AttrKey::lhs_batching_dimensions) attr = lhs.batch;
       if (key == AttrKey::lhs_contracting_dimensions) attr = lhs.summed;
+      if (key == AttrKey::rhs_batching_dimensions) attr = rhs.batch;
       if (key == AttrKey::rhs_contracting_dimensions) attr = rhs.summed;
     }
-    replace(o.result(),
-            emit(OpKind::dot_general_, {lhs.value, rhs.value}, shape(o.result()), attrs));
+    replace(dot.result(),
+            emit(OpKind::dot_general_, {lhs.value, rhs.value}, shape(dot.result()), attrs));
     return true;
   }
 
