@@ -274,8 +274,8 @@ TYPED_TEST(ComplexTest, SpecialValues) {
     this->sameKind(true, F(sqrt), WANT(std::sqrt(z)), z);
     this->sameKind(signs, F(sine), WANT(std::sin(z)), z);
     this->sameKind(signs, F(cosine), WANT(std::cos(z)), z);
-    this->sameKind(signs, F(sinh), WANT(std::sinh(z)), z);
-    this->sameKind(signs, F(cosh), WANT(std::cosh(z)), z);
+    this->sameKind(signs, F(sinh), unless(!signs, WANT(std::sinh(z))), z);
+    this->sameKind(signs, F(cosh), unless(!signs, WANT(std::cosh(z))), z);
     this->sameKind(signs, F(atanh), WANT(std::atanh(z)), z);
     this->sameKind(signs, F(tanh), unless(imag_wild && z.real() == 0, WANT(std::tanh(z))), z);
     this->sameKind(signs, F(tan), unless(real_wild && z.imag() == 0, WANT(std::tan(z))), z);

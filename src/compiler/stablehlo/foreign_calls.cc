@@ -1,5 +1,6 @@
 // Custom calls that JAX writes for other platforms, or where shapes were unknown, as ops of ours.
 #include <algorithm>
+#include <cmath>
 
 #include "compiler/ir/builder.h"
 #include "compiler/ir/text.h"
@@ -70,8 +71,9 @@ bool isShortened(const ir::Type& operand, const ir::Type& result, int64_t dimens
   return expected == result && size >= 0 && size <= operand.shape.dims[d];
 }
 
-// JAX compares what it ranks as numbers, which says nothing of NaN. Sorts give it a place in types that
-// they know; by other comparators it would hide elements, but that the total order has a place for it.
+// JAX compares what it ranks as numbers, which says nothing of NaN, and a sort by that may lose others
+// beside it. The total order has a place for it; as in JAX's own sorts, there is one NaN, and the zeros
+// are equal, but in small types, whose NaN may have any sign.
 void placeNaNs(ir::Module& module, ir::RegionId comparator) {
   const auto only = [&](ir::RegionId body) -> ir::Op* {
     const std::vector<ir::OpId>& ops = module.region(body).ops;
@@ -80,12 +82,23 @@ void placeNaNs(ir::Module& module, ir::RegionId comparator) {
   ir::Op* op = only(comparator);
   if (op && op->kind == OpKind::call_) {
     const ir::Function* callee = module.find(op->symbol(AttrKey::callee));
-    op = callee ? only(callee->body) : nullptr;
+    if (!callee) return;
+    comparator = callee->body;
+    op = only(comparator);
   }
-  if (!op || op->kind != OpKind::compare_) return;
-  const DType dtype = module.shape(op->operand(0)).dtype;
-  if (isSmall(dtype) && isFloat(dtype))
-    op->set(AttrKey::compare_type, std::string("TOTALORDER"));
+  if (!op || op->kind != OpKind::compare_ || !isFloat(module.shape(op->operand(0)).dtype)) return;
+  op->set(AttrKey::compare_type, std::string("TOTALORDER"));
+  if (isSmall(module.shape(op->operand(0)).dtype)) return;
+  const ir::OpId compare = module.region(comparator).ops[0];
+  module.region(comparator).ops.clear();
+  Builder b(module, comparator, op->loc);
+  for (Value& x : op->operands) {
+    const Shape shape = module.shape(x);
+    const Value zero = b.splat(shape, 0), nan = b.splat(shape, std::nan(""));
+    const Value number = b.select(b.compare(x, zero, "EQ"), zero, x);
+    x = b.select(b.compare(x, x, "NE"), nan, number);
+  }
+  module.region(comparator).ops.push_back(compare);
 }
 
 }  // namespace
