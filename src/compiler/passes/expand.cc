@@ -41,8 +41,8 @@ class Expand : public Rewriter {
       case OpKind::divide_:
         return divideByRoot(id) || canonicalised(id);
       case OpKind::dot_general_:
-        return sumInOrder(id) || turnVectors(id) || rowProduct(id) || exchangeSides(id) || turnLeft(id) ||
-               splitSum(*this, id);
+        return sumInOrder(id) || turnVectors(id) || rowProduct(id) || exchangeSides(id) ||
+               turnLeft(id) || splitSum(*this, id);
       case OpKind::reduce_:
         return splitReduce(*this, id) || canonicalised(id);
       case OpKind::reduce_window_:
@@ -152,8 +152,8 @@ class Expand : public Rewriter {
     return emitProduct(o, lhs, rhs);
   }
 
-  // Matrices whose elements lie among each other, times vectors that do not: the vectors are turned,
-  // and all of the batch is multiplied at once.
+  // Matrices whose elements lie among each other, times vectors that do not: the vectors are
+  // turned, and all of the batch is multiplied at once.
   bool turnVectors(OpId id) {
     constexpr int64_t kMuchSmaller = 4, kLong = 16;
     const Op o = op(id);
