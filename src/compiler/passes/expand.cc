@@ -5,6 +5,7 @@
 #include <unordered_map>
 
 #include "compiler/passes/dimensions.h"
+#include "compiler/passes/dot_sides.h"
 #include "compiler/passes/expand_convolution.h"
 #include "compiler/passes/expand_product.h"
 #include "compiler/passes/expand_random.h"
@@ -103,53 +104,28 @@ class Expand : public Rewriter {
     return true;
   }
 
-  struct Side {
-    Value value;
-    Ints batch, summed;
-    Ints free(size_t rank) const {
-      Ints list;
-      for (int64_t d = 0; d < static_cast<int64_t>(rank); ++d)
-        if (std::ranges::find(batch, d) == batch.end() &&
-            std::ranges::find(summed, d) == summed.end())
-          list.push_back(d);
-      return list;
-    }
-  };
-
-  static Side lhsOf(const Op& dot) {
-    return {dot.operand(0), dot.ints(AttrKey::lhs_batching_dimensions),
-            dot.ints(AttrKey::lhs_contracting_dimensions)};
-  }
-  static Side rhsOf(const Op& dot) {
-    return {dot.operand(1), dot.ints(AttrKey::rhs_batching_dimensions),
-            dot.ints(AttrKey::rhs_contracting_dimensions)};
-  }
-
   // A sum over several dimensions goes through the larger operand as that lies; the smaller one is
   // turned, if its dimensions lie in another order.
   bool sumInOrder(OpId id) {
     constexpr int64_t kMuchSmaller = 8;
     const Op o = op(id);
-    Side lhs = lhsOf(o), rhs = rhsOf(o);
+    DotSide lhs = lhsOf(o), rhs = rhsOf(o);
     const bool left = shape(lhs.value).elements() < shape(rhs.value).elements();
-    Side &small = left ? lhs : rhs, &large = left ? rhs : lhs;
-    Ints order = range(static_cast<int64_t>(large.summed.size()));
-    std::ranges::sort(order, {}, [&](int64_t i) { return large.summed[static_cast<size_t>(i)]; });
-    if (rises(large.summed) && rises(small.summed)) return false;
+    DotSide &small = left ? lhs : rhs, &large = left ? rhs : lhs;
+    if (rises(large.contracting) && rises(small.contracting)) return false;
     if (shape(small.value).elements() * kMuchSmaller > shape(large.value).elements()) return false;
-    for (Side* side : {&large, &small}) {
-      const Ints before = side->summed;
-      for (size_t i = 0; i < order.size(); ++i)
-        side->summed[i] = before[static_cast<size_t>(order[i])];
-    }
-    Ints turned = range(shape(small.value).rank());
-    Ints lies = small.summed;
+    Ints order = range(std::ssize(large.contracting));
+    std::ranges::sort(order, {}, [&](int64_t i) {
+      return large.contracting[static_cast<size_t>(i)];
+    });
+    for (DotSide* side : {&large, &small}) side->contracting = mapped(order, side->contracting);
+    Ints permutation = range(shape(small.value).rank());
+    Ints lies = small.contracting;
     std::ranges::sort(lies);
     for (size_t i = 0; i < lies.size(); ++i)
-      turned[static_cast<size_t>(lies[i])] = small.summed[i];
-    small.value = transpose(small.value, turned);
-    small.summed = lies;
-    return emitProduct(o, lhs, rhs);
+      permutation[static_cast<size_t>(lies[i])] = small.contracting[i];
+    small = turned(*this, small, permutation);
+    return replaceProduct(o, lhs, rhs);
   }
 
   // Matrices whose elements lie among each other, times vectors that do not: the vectors are
@@ -157,12 +133,12 @@ class Expand : public Rewriter {
   bool turnVectors(OpId id) {
     constexpr int64_t kMuchSmaller = 4, kLong = 16;
     const Op o = op(id);
-    Side lhs = lhsOf(o), rhs = rhsOf(o);
+    DotSide lhs = lhsOf(o), rhs = rhsOf(o);
     const bool right = freeElements(rhs) == 1;
-    Side &vector = right ? rhs : lhs, &matrix = right ? lhs : rhs;
+    DotSide &vector = right ? rhs : lhs, &matrix = right ? lhs : rhs;
     const int64_t last = shape(matrix.value).rank() - 1, rank = shape(vector.value).rank();
     const auto at = std::ranges::find(matrix.batch, last) - matrix.batch.begin();
-    if (at == std::ssize(matrix.batch) || freeElements(vector) != 1 || vector.summed.empty() ||
+    if (at == std::ssize(matrix.batch) || freeElements(vector) != 1 || vector.contracting.empty() ||
         shape(matrix.value).dims.back() < kLong ||
         shape(vector.value).elements() * kMuchSmaller > shape(matrix.value).elements())
       return false;
@@ -170,22 +146,12 @@ class Expand : public Rewriter {
     if (from == rank - 1) return false;
     Ints order = range(rank);
     std::rotate(order.begin() + from, order.begin() + from + 1, order.end());
-    vector.value = transpose(vector.value, order);
-    vector.batch = positions(order, vector.batch);
-    vector.summed = positions(order, vector.summed);
-    return emitProduct(o, lhs, rhs);
+    vector = turned(*this, vector, order);
+    return replaceProduct(o, lhs, rhs);
   }
 
-  bool emitProduct(const Op& dot, const Side& lhs, const Side& rhs) {
-    ir::Attrs attrs = dot.attrs;
-    for (auto& [key, attr] : attrs) {
-      if (key == AttrKey::lhs_batching_dimensions) attr = lhs.batch;
-      if (key == AttrKey::lhs_contracting_dimensions) attr = lhs.summed;
-      if (key == AttrKey::rhs_batching_dimensions) attr = rhs.batch;
-      if (key == AttrKey::rhs_contracting_dimensions) attr = rhs.summed;
-    }
-    replace(dot.result(),
-            emit(OpKind::dot_general_, {lhs.value, rhs.value}, shape(dot.result()), attrs));
+  bool replaceProduct(const Op& dot, const DotSide& lhs, const DotSide& rhs) {
+    replace(dot.result(), emitDot(*this, dot, lhs, rhs, shape(dot.result()).dims));
     return true;
   }
 
@@ -195,10 +161,10 @@ class Expand : public Rewriter {
   // sums go over all of it at once.
   bool rowProduct(OpId id) {
     const Op o = op(id);
-    const Side lhs = lhsOf(o), rhs = rhsOf(o);
+    const DotSide lhs = lhsOf(o), rhs = rhsOf(o);
     const bool vector_right = freeElements(rhs) == 1 && (sumsRows(lhs) || batchLies(lhs, rhs));
-    const Side& matrix = vector_right ? lhs : rhs;
-    const Side& vector = vector_right ? rhs : lhs;
+    const DotSide& matrix = vector_right ? lhs : rhs;
+    const DotSide& vector = vector_right ? rhs : lhs;
     const bool in_batch = batchLies(matrix, vector);
     const bool suits = in_batch || sumsRows(matrix) || freeElements(matrix) == 1;
     if (freeElements(vector) != 1 || !suits) return false;
@@ -213,12 +179,12 @@ class Expand : public Rewriter {
     DType wide = out.dtype == DType::f16 || out.dtype == DType::bf16 ? DType::f32 : out.dtype;
     Value product = binary(OpKind::multiply_, convert(matrix.value, wide),
                            spread(vector, matrix, convert(vector.value, wide)));
-    Value sum = addUp(product, wide, matrix.summed);
+    Value sum = addUp(product, wide, matrix.contracting);
     // The sum has the matrix's other dimensions; the result wants batch dimensions first.
     Ints order = matrix.batch;
-    for (int64_t d : matrix.free(static_cast<size_t>(m.rank()))) order.push_back(d);
+    for (int64_t d : matrix.free(m.rank())) order.push_back(d);
     for (int64_t& d : order)
-      d -= std::ranges::count_if(matrix.summed, [&](int64_t summed) { return summed < d; });
+      d -= std::ranges::count_if(matrix.contracting, [&](int64_t summed) { return summed < d; });
     if (!std::ranges::is_sorted(order)) sum = transpose(sum, order);
     replace(o.result(), convert(reshape(sum, out.dims), out.dtype));
     return true;
@@ -229,23 +195,15 @@ class Expand : public Rewriter {
   bool turnLeft(OpId id) {
     constexpr int64_t kLarge = 64 << 10, kReads = 128;
     const Op o = op(id);
-    const Side lhs = lhsOf(o), rhs = rhsOf(o);
+    const DotSide lhs = lhsOf(o), rhs = rhsOf(o);
     const Shape from = shape(lhs.value);
-    Ints order = lhs.batch, free = lhs.free(static_cast<size_t>(from.rank()));
-    if (lhs.summed.empty() || free.empty() || free.back() != from.rank() - 1 ||
+    Ints order = lhs.batch, free = lhs.free(from.rank());
+    if (lhs.contracting.empty() || free.empty() || free.back() != from.rank() - 1 ||
         from.elements() < kLarge || freeElements(rhs) < kReads || isComplex(from.dtype))
       return false;
     order.insert(order.end(), free.begin(), free.end());
-    order.insert(order.end(), lhs.summed.begin(), lhs.summed.end());
-    ir::Attrs attrs = o.attrs;
-    for (auto& [key, attr] : attrs) {
-      if (key == AttrKey::lhs_batching_dimensions) attr = positions(order, lhs.batch);
-      if (key == AttrKey::lhs_contracting_dimensions) attr = positions(order, lhs.summed);
-    }
-    Value turned = transpose(lhs.value, order);
-    replace(o.result(),
-            emit(OpKind::dot_general_, {turned, o.operand(1)}, shape(o.result()), attrs));
-    return true;
+    order.insert(order.end(), lhs.contracting.begin(), lhs.contracting.end());
+    return replaceProduct(o, turned(*this, lhs, order), rhs);
   }
 
   // A long left operand that lies along its rows, times few columns: the other way round, rows fill
@@ -253,11 +211,11 @@ class Expand : public Rewriter {
   bool exchangeSides(OpId id) {
     constexpr int64_t kFew = 8, kRows = 64, kSteps = 16;
     const Op o = op(id);
-    const Side lhs = lhsOf(o), rhs = rhsOf(o);
+    const DotSide lhs = lhsOf(o), rhs = rhsOf(o);
     const Shape from = shape(lhs.value), out = shape(o.result());
-    const Ints rows = lhs.free(static_cast<size_t>(from.rank()));
+    const Ints rows = lhs.free(from.rank());
     int64_t columns = freeElements(rhs), steps = 1;
-    for (int64_t d : lhs.summed) steps *= from.dims[static_cast<size_t>(d)];
+    for (int64_t d : lhs.contracting) steps *= from.dims[static_cast<size_t>(d)];
     if (rows.empty() || rows.back() != from.rank() - 1 || from.dims.back() < kRows ||
         columns < 2 || columns > kFew || steps < kSteps || isComplex(from.dtype))
       return false;
@@ -267,35 +225,20 @@ class Expand : public Rewriter {
     Ints order = range(batch);
     for (int64_t d = split; d < out.rank(); ++d) order.push_back(d);
     for (int64_t d = batch; d < split; ++d) order.push_back(d);
-    Shape turned{out.dtype, {}};
-    for (int64_t d : order) turned.dims.push_back(out.dims[static_cast<size_t>(d)]);
-    ir::Attrs attrs = o.attrs;
-    for (auto& [key, attr] : attrs) {
-      if (key == AttrKey::lhs_batching_dimensions) attr = rhs.batch;
-      if (key == AttrKey::lhs_contracting_dimensions) attr = rhs.summed;
-      if (key == AttrKey::rhs_batching_dimensions) attr = lhs.batch;
-      if (key == AttrKey::rhs_contracting_dimensions) attr = lhs.summed;
-    }
-    Value product = emit(OpKind::dot_general_, {o.operand(1), o.operand(0)}, turned, attrs);
+    Dims exchanged;
+    for (int64_t d : order) exchanged.push_back(out.dims[static_cast<size_t>(d)]);
+    const Value product = emitDot(*this, o, rhs, lhs, exchanged);
     replace(o.result(), transpose(product, inverse(order)));
     return true;
   }
 
-  static Ints positions(const Ints& order, const Ints& dims) {
-    Ints list;
-    for (int64_t d : dims) list.push_back(std::ranges::find(order, d) - order.begin());
-    return list;
-  }
-
-  int64_t freeElements(const Side& side) const {
-    const Dims& dims = shape(side.value).dims;
-    int64_t count = 1;
-    for (int64_t d : side.free(dims.size())) count *= dims[static_cast<size_t>(d)];
-    return count;
+  int64_t freeElements(const DotSide& side) const {
+    const Shape& from = shape(side.value);
+    return extent(from.dims, side.free(from.rank()));
   }
 
   // The vector over the matrix's dimensions.
-  Value spread(const Side& vector, const Side& matrix, Value v) {
+  Value spread(const DotSide& vector, const DotSide& matrix, Value v) {
     const Dims from = shape(v).dims;
     Dims kept;
     Ints to;
@@ -306,8 +249,8 @@ class Expand : public Rewriter {
       };
       if (auto b = in(vector.batch); b >= 0) {
         to.push_back(matrix.batch[static_cast<size_t>(b)]);
-      } else if (auto k = in(vector.summed); k >= 0) {
-        to.push_back(matrix.summed[static_cast<size_t>(k)]);
+      } else if (auto k = in(vector.contracting); k >= 0) {
+        to.push_back(matrix.contracting[static_cast<size_t>(k)]);
       } else {
         continue;  // of size 1
       }
@@ -317,23 +260,23 @@ class Expand : public Rewriter {
   }
 
   // Whether neighbours in memory belong to the batch on both sides.
-  bool batchLies(const Side& a, const Side& b) const {
+  bool batchLies(const DotSide& a, const DotSide& b) const {
     constexpr int64_t kLong = 16;
     const Dims &from = shape(a.value).dims, &other = shape(b.value).dims;
     for (size_t i = 0; i < a.batch.size(); ++i)
       if (a.batch[i] + 1 == std::ssize(from) && b.batch[i] + 1 == std::ssize(other))
-        return from.back() >= kLong && !a.summed.empty();
+        return from.back() >= kLong && !a.contracting.empty();
     return false;
   }
 
   // Whether the sum goes over the innermost dimensions, and is long.
-  bool sumsRows(const Side& side) const {
+  bool sumsRows(const DotSide& side) const {
     constexpr int64_t kLong = 32;
     const Dims& dims = shape(side.value).dims;
     const auto rank = static_cast<int64_t>(dims.size());
     int64_t length = 1;
-    for (int64_t d : side.summed) {
-      if (d < rank - static_cast<int64_t>(side.summed.size())) return false;
+    for (int64_t d : side.contracting) {
+      if (d < rank - static_cast<int64_t>(side.contracting.size())) return false;
       length *= dims[static_cast<size_t>(d)];
     }
     return length >= kLong;

@@ -1,63 +1,16 @@
 #include <algorithm>
 
 #include "compiler/passes/dimensions.h"
+#include "compiler/passes/dot_sides.h"
 #include "compiler/passes/layout_rules.h"
 
 namespace tercel::passes {
 using namespace ir;
 namespace {
 
-// One operand of a dot_general with its dimension lists.
-struct Side {
-  Value value;
-  Ints batch, contracting;
-
-  Ints freeDims(int64_t rank) const {
-    Ints list;
-    for (int64_t d = 0; d < rank; ++d)
-      if (!contains(batch, d) && !contains(contracting, d)) list.push_back(d);
-    return list;
-  }
-};
-
-Side lhsOf(const Op& dot) {
-  return {dot.operand(0), dot.ints(AttrKey::lhs_batching_dimensions),
-          dot.ints(AttrKey::lhs_contracting_dimensions)};
-}
-Side rhsOf(const Op& dot) {
-  return {dot.operand(1), dot.ints(AttrKey::rhs_batching_dimensions),
-          dot.ints(AttrKey::rhs_contracting_dimensions)};
-}
-
-// The same product of other operands; attributes but for the dimension lists are `like`'s.
-Value emitDot(Rewriter& rw, const Op& like, const Side& lhs, const Side& rhs, Dims result) {
-  Attrs attrs(like.attrs);
-  for (auto& [key, attr] : attrs) {
-    if (key == AttrKey::lhs_batching_dimensions) attr = lhs.batch;
-    if (key == AttrKey::lhs_contracting_dimensions) attr = lhs.contracting;
-    if (key == AttrKey::rhs_batching_dimensions) attr = rhs.batch;
-    if (key == AttrKey::rhs_contracting_dimensions) attr = rhs.contracting;
-  }
-  DType t = rw.shape(like.result()).dtype;
-  return rw.emit(OpKind::dot_general_, {lhs.value, rhs.value}, {t, std::move(result)},
-                 std::move(attrs));
-}
-
-Ints mapped(const Ints& list, const Ints& to) {
-  Ints result;
-  for (int64_t d : list) result.push_back(to[d]);
-  return result;
-}
-
-int64_t extent(const Dims& dims, const Ints& of) {
-  int64_t product = 1;
-  for (int64_t d : of) product *= dims[d];
-  return product;
-}
-
 // Whether elements of the batch alternate in memory, in an operand each of whose elements is used so
 // often that it is better turned first.
-bool alternates(const Rewriter& rw, const Side& side, int64_t times) {
+bool alternates(const Rewriter& rw, const DotSide& side, int64_t times) {
   constexpr int64_t kLarge = 64 << 10, kFewest = 16;
   const Dims& dims = rw.shape(side.value).dims;
   const auto rank = static_cast<int64_t>(dims.size());
@@ -66,31 +19,28 @@ bool alternates(const Rewriter& rw, const Side& side, int64_t times) {
          dims[rank - 1] < elementCount(dims);
 }
 
-bool alternate(const Rewriter& rw, const Side& lhs, const Side& rhs) {
+bool alternate(const Rewriter& rw, const DotSide& lhs, const DotSide& rhs) {
   const Dims &left = rw.shape(lhs.value).dims, &right = rw.shape(rhs.value).dims;
-  const int64_t rows = extent(left, lhs.freeDims(static_cast<int64_t>(left.size())));
-  const int64_t columns = extent(right, rhs.freeDims(static_cast<int64_t>(right.size())));
+  const int64_t rows = extent(left, lhs.free(static_cast<int64_t>(left.size())));
+  const int64_t columns = extent(right, rhs.free(static_cast<int64_t>(right.size())));
   return alternates(rw, lhs, columns) && alternates(rw, rhs, rows);
 }
 
 // The batch first, then the other dimensions in their order.
-Side batchFirst(Rewriter& rw, const Side& side) {
+DotSide batchFirst(Rewriter& rw, const DotSide& side) {
   const auto rank = static_cast<int64_t>(rw.shape(side.value).dims.size());
   Ints permutation = side.batch;
   for (int64_t d = 0; d < rank; ++d)
     if (!contains(side.batch, d)) permutation.push_back(d);
-  Ints to(permutation.size());
-  for (int64_t d = 0; d < rank; ++d) to[permutation[d]] = d;
-  return {rw.transpose(side.value, permutation), mapped(side.batch, to),
-          mapped(side.contracting, to)};
+  return turned(rw, side, permutation);
 }
 
 // The operand of a transpose in its place, where the free dimensions keep their order.
-bool takeUpTranspose(const Rewriter& rw, Side& side) {
+bool takeUpTranspose(const Rewriter& rw, DotSide& side) {
   const Op* transpose = rw.def(side.value, OpKind::transpose_);
   if (!transpose) return false;
   const Ints& permutation = transpose->ints(AttrKey::permutation);
-  if (!rises(mapped(side.freeDims(rw.shape(side.value).rank()), permutation))) return false;
+  if (!rises(mapped(side.free(rw.shape(side.value).rank()), permutation))) return false;
   side = {transpose->operand(0), mapped(side.batch, permutation),
           mapped(side.contracting, permutation)};
   return true;
@@ -98,18 +48,18 @@ bool takeUpTranspose(const Rewriter& rw, Side& side) {
 
 // A product for each element of which there is a product of its own, the other way round: its rows
 // are then those of a batch, and lie together.
-bool takeUpSwapped(Rewriter& rw, Side& side) {
+bool takeUpSwapped(Rewriter& rw, DotSide& side) {
   const Op* dot = rw.def(side.value, OpKind::dot_general_);
   if (!dot || rw.otherUses(side.value) > 0 || side.batch.empty()) return false;
-  const Side lhs = lhsOf(*dot), rhs = rhsOf(*dot);
+  const DotSide lhs = lhsOf(*dot), rhs = rhsOf(*dot);
   const Dims dims = rw.shape(side.value).dims;
   const auto rank = static_cast<int64_t>(dims.size());
-  const auto rows = static_cast<int64_t>(lhs.freeDims(rw.shape(lhs.value).rank()).size());
+  const auto rows = static_cast<int64_t>(lhs.free(rw.shape(lhs.value).rank()).size());
   if (!lhs.batch.empty() || rows == 0 || std::ranges::min(side.batch) < rows) return false;
   Ints swapped = range(rank), to(dims.size());
   std::ranges::rotate(swapped, swapped.begin() + rows);
   for (int64_t d = 0; d < rank; ++d) to[swapped[d]] = d;
-  if (!rises(mapped(side.freeDims(rank), to))) return false;
+  if (!rises(mapped(side.free(rank), to))) return false;
   const Ints result = mapped(swapped, Ints(dims.begin(), dims.end()));
   side = {emitDot(rw, *dot, rhs, lhs, Dims(result.begin(), result.end())), mapped(side.batch, to),
           mapped(side.contracting, to)};
@@ -117,7 +67,7 @@ bool takeUpSwapped(Rewriter& rw, Side& side) {
 }
 
 // Drops dimensions of 1; those contracted or in the batch are 1 on both sides.
-Side withoutUnits(Rewriter& rw, const Side& side) {
+DotSide withoutUnits(Rewriter& rw, const DotSide& side) {
   const Dims& dims = rw.shape(side.value).dims;
   Ints position(dims.size(), -1);
   int64_t next = 0;
@@ -133,7 +83,7 @@ Side withoutUnits(Rewriter& rw, const Side& side) {
 }
 
 // rhs the same for the whole batch: the batch is then only more rows of lhs.
-bool spreadOverBatch(const Rewriter& rw, const Side& lhs, Side& rhs) {
+bool spreadOverBatch(const Rewriter& rw, const DotSide& lhs, DotSide& rhs) {
   const Op* broadcast = rw.def(rhs.value, OpKind::broadcast_in_dim_);
   if (!broadcast || rhs.batch.empty() || !isIdentity(lhs.batch)) return false;
   const Ints& where = broadcast->ints(AttrKey::broadcast_dimensions);
@@ -151,14 +101,14 @@ bool spreadOverBatch(const Rewriter& rw, const Side& lhs, Side& rhs) {
 }  // namespace
 
 Value layoutOfDot(Rewriter& rw, const Op& dot) {
-  Side lhs = lhsOf(dot), rhs = rhsOf(dot);
+  DotSide lhs = lhsOf(dot), rhs = rhsOf(dot);
   const Dims& result = rw.shape(dot.result()).dims;
   if (hasUnitDims(rw.shape(lhs.value).dims) || hasUnitDims(rw.shape(rhs.value).dims)) {
     lhs = withoutUnits(rw, lhs);
     rhs = withoutUnits(rw, rhs);
     return rw.reshape(emitDot(rw, dot, lhs, rhs, squeezed(result)), result);
   }
-  Side left = lhs, right = rhs;
+  DotSide left = lhs, right = rhs;
   bool changed = takeUpTranspose(rw, left);
   changed |= takeUpTranspose(rw, right);
   if (alternate(rw, left, right)) {
@@ -180,9 +130,9 @@ namespace {
 
 // A product whose blocks of free dimensions are swapped is the swapped product.
 Value transposedDot(Rewriter& rw, const Op& transpose, const Op& dot) {
-  Side lhs = lhsOf(dot), rhs = rhsOf(dot);
+  DotSide lhs = lhsOf(dot), rhs = rhsOf(dot);
   int64_t batch = static_cast<int64_t>(lhs.batch.size());
-  int64_t lhs_free = static_cast<int64_t>(lhs.freeDims(rw.shape(lhs.value).rank()).size());
+  int64_t lhs_free = static_cast<int64_t>(lhs.free(rw.shape(lhs.value).rank()).size());
   int64_t rank = rw.shape(dot.result()).rank();
   Ints swapped = range(batch);
   for (int64_t d = batch + lhs_free; d < rank; ++d) swapped.push_back(d);

@@ -5,6 +5,7 @@
 
 #include "compiler/ir/builder.h"
 #include "compiler/passes/dimensions.h"
+#include "compiler/passes/dot_sides.h"
 #include "compiler/passes/passes.h"
 
 namespace tercel::passes {
@@ -14,15 +15,6 @@ namespace {
 constexpr int64_t kFewestReads = 4;      // of each element on a turn
 constexpr int64_t kFewestLines = 16;     // along which the turned factor is read
 constexpr int64_t kMostBytes = 4 << 20;  // beyond, packing is little beside the product
-
-struct Side {
-  size_t operand;
-  AttrKey batch, contracting;
-};
-constexpr Side kSides[] = {
-    {0, AttrKey::lhs_batching_dimensions, AttrKey::lhs_contracting_dimensions},
-    {1, AttrKey::rhs_batching_dimensions, AttrKey::rhs_contracting_dimensions},
-};
 
 class TurnFactors {
  public:
@@ -50,47 +42,35 @@ class TurnFactors {
     bool changed = false;
     for (OpId id : m_.region(body).ops)
       if (m_.op(id).kind == OpKind::dot_general_)
-        for (const Side& side : kSides)
-          if (!inside.contains(m_.op(id).operand(side.operand).index))
-            changed |= turn(around, m_.op(id), side);
+        for (const bool is_left : {true, false})
+          if (!inside.contains(m_.op(id).operand(is_left ? 0 : 1).index))
+            changed |= turn(around, m_.op(id), is_left);
     return changed;
   }
 
-  Ints free(const Op& dot, const Side& side) const {
-    Ints list;
-    for (int64_t d = 0; d < m_.shape(dot.operand(side.operand)).rank(); ++d)
-      if (!contains(dot.ints(side.batch), d) && !contains(dot.ints(side.contracting), d))
-        list.push_back(d);
-    return list;
-  }
-  int64_t freeElements(const Op& dot, const Side& side) const {
-    int64_t count = 1;
-    for (int64_t d : free(dot, side))
-      count *= m_.shape(dot.operand(side.operand)).dims[static_cast<size_t>(d)];
-    return count;
+  int64_t freeElements(const DotSide& side) const {
+    const Shape& from = m_.shape(side.value);
+    return extent(from.dims, side.free(from.rank()));
   }
 
   // The left factor is read along the sum, the right one across it.
-  bool turn(Builder& around, Op& dot, const Side& side) {
-    const Value v = dot.operand(side.operand);
-    const Shape& from = m_.shape(v);
-    const bool is_left = side.operand == 0;
-    const Ints own = free(dot, side), sums = dot.ints(side.contracting);
-    const Ints &first = is_left ? own : sums, &last = is_left ? sums : own;
+  bool turn(Builder& around, Op& dot, bool is_left) {
+    DotSide lhs = lhsOf(dot), rhs = rhsOf(dot);
+    DotSide &side = is_left ? lhs : rhs, &other = is_left ? rhs : lhs;
+    const Shape& from = m_.shape(side.value);
+    const Ints own = side.free(from.rank());
+    const Ints &first = is_left ? own : side.contracting, &last = is_left ? side.contracting : own;
     if (first.empty() || last.empty() || contains(last, from.rank() - 1)) return false;
     if (from.bytes() > kMostBytes || from.dims[static_cast<size_t>(last.back())] < kFewestLines ||
-        freeElements(dot, kSides[1 - side.operand]) < kFewestReads)
+        freeElements(other) < kFewestReads)
       return false;
-    Ints order = dot.ints(side.batch);
+    Ints order = side.batch;
     order.insert(order.end(), first.begin(), first.end());
     order.insert(order.end(), last.begin(), last.end());
     around.setLocation(dot.loc);
-    dot.operands[side.operand] = around.transpose(v, order);
-    for (AttrKey key : {side.batch, side.contracting}) {
-      Ints places;
-      for (int64_t d : dot.ints(key)) places.push_back(std::ranges::find(order, d) - order.begin());
-      dot.set(key, places);
-    }
+    side = reordered(side, around.transpose(side.value, order), order);
+    dot.attrs = dotAttrs(dot, lhs, rhs);
+    dot.operands = {lhs.value, rhs.value};
     return true;
   }
 

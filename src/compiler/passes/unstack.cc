@@ -117,8 +117,8 @@ class Unstacked {
 
   Value componentInside(Value v, int64_t d, int64_t line) {
     const Op& op = *m_.def(v);
-    if (split_.sliced.contains(v.index)) return sliceLine(*inside_builder_, whole(v), d, line);
-    if (op.operands.empty()) return sliceLine(*inside_builder_, whole(v), d, line);
+    if (split_.sliced.contains(v.index) || op.operands.empty())
+      return sliceLine(*inside_builder_, whole(v), d, line);
     return componentOf(
         *inside_builder_, op, d, line, [&](Value operand) { return whole(operand); },
         [&](Value operand, int64_t along, int64_t at) { return component(operand, along, at); });
