@@ -68,12 +68,20 @@ double stepCost(const ContractSizes& s, int lanes, int64_t rows, int64_t vectors
   return down * tiles + (isFar(s.n_side) ? panels * far : 0);
 }
 
-// The m side lies along its rows, far from one k to the next, and is read several times.
+// Of so few rows, blocks of the sum are shorter: what is packed for them is read a few times.
+constexpr int64_t kFewRows = 128, kNearSteps = 128;
+constexpr int64_t kBlockBytes = 4096;  // of a row or column
+
+// The m side lies along its rows, far from one k to the next, and is read several times, more than
+// the L2 cache is quick to give.
 bool suitsAcross(const ContractSizes& s, const Machine& machine, const ContractTiling& t) {
   const ContractSide& m = s.m_side;
   if (t.parts > 1)
     return m.own_stride == 1 && m.unit == 1 && m.sum_stride != 1 && s.m >= kAcrossRows;
-  bool far = m.own_stride == 1 && m.unit == 1 && std::abs(m.sum_stride) * m.bytes >= 256;
+  constexpr int64_t kLarge = 512 << 10;
+  const int64_t steps = std::min(s.k, s.m <= kFewRows ? kNearSteps : kBlockBytes / s.sum_bytes);
+  bool far = m.own_stride == 1 && m.unit == 1 && std::abs(m.sum_stride) * m.bytes >= 256 &&
+             s.m * steps * m.bytes >= kLarge;
   return far && s.m >= kAcrossRows && s.k >= 16 && s.n >= 4 * sumLanes(machine, s.sum_bytes);
 }
 
@@ -187,11 +195,10 @@ void choosePacking(const ContractSizes& s, ContractTiling& t) {
 // Long sums are cut so that what is packed and read again stays in a near cache, and so that lines
 // of the n side that lie far apart are read many at a time, each as far as it goes.
 void chooseBlock(const ContractSizes& s, ContractTiling& t) {
-  constexpr int64_t kBytes = 4096;  // of a row or column
-  constexpr int64_t kFarSteps = 32, kWhole = 16, kFewRows = 128, kNearSteps = 128;
-  int64_t steps = kBytes / s.sum_bytes;
+  constexpr int64_t kFarSteps = 32, kWhole = 16;
+  int64_t steps = kBlockBytes / s.sum_bytes;
   if (t.in_tiles) steps /= 2;  // a block's rows and columns both
-  else if (t.pack_n && !t.along_k && s.rows() <= kFewRows) steps = kNearSteps;  // read a few times
+  else if (t.pack_n && !t.along_k && s.rows() <= kFewRows) steps = kNearSteps;
   bool far = !t.along_k && !t.pack_n && isFar(s.n_side) && s.n >= 4 * t.panel();
   if (far) steps = streams(s) ? kStreamSteps : kFarSteps;
   if (2 * s.k <= 3 * steps) return;

@@ -191,16 +191,22 @@ class Expand : public Rewriter {
   }
 
   // A large left operand whose rows do not lie along the sum is turned once, before: else each task
-  // would pack it anew, from lines far apart.
+  // would pack it anew, or read it again from lines far apart.
   bool turnLeft(OpId id) {
-    constexpr int64_t kLarge = 64 << 10, kReads = 128;
+    constexpr int64_t kReads = 128, kManyReads = 512;
+    constexpr int64_t kFewRows = 128, kNearSteps = 128, kSteps = 1024;  // read at once
+    constexpr int64_t kNear = 32 << 10, kLarge = 128 << 10;
     const Op o = op(id);
     const DotSide lhs = lhsOf(o), rhs = rhsOf(o);
     const Shape from = shape(lhs.value);
     Ints order = lhs.batch, free = lhs.free(from.rank());
     if (lhs.contracting.empty() || free.empty() || free.back() != from.rank() - 1 ||
-        from.elements() < kLarge || freeElements(rhs) < kReads || isComplex(from.dtype))
+        isComplex(from.dtype))
       return false;
+    const int64_t rows = extent(from.dims, free), reads = freeElements(rhs);
+    const int64_t steps = std::min(extent(from.dims, lhs.contracting),
+                                   rows <= kFewRows ? kNearSteps : kSteps);
+    if (reads < kReads || rows * steps < (reads < kManyReads ? kLarge : kNear)) return false;
     order.insert(order.end(), free.begin(), free.end());
     order.insert(order.end(), lhs.contracting.begin(), lhs.contracting.end());
     return replaceProduct(o, turned(*this, lhs, order), rhs);
