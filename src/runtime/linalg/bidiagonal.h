@@ -1,5 +1,6 @@
 // Singular values of bidiagonal matrices, by the QR iteration with implicit shifts of Golub and
-// Kahan, 1965, and Golub and Reinsch, 1970.
+// Kahan, 1965, or without, of Demmel and Kahan, 1990. Where it begins and ends, and which way it
+// goes, is as in LAPACK's bdsqr: the signs of singular vectors follow from it.
 #pragma once
 #include <algorithm>
 #include <cmath>
@@ -27,6 +28,78 @@ void clearLastColumn(VectorX<R>& d, VectorX<R>& e, Index first, Index last, Turn
   }
 }
 
+// The values of (f g; 0 h), which u^T (f g; 0 h) v is diagonal with: of u = (cos -sin; sin cos) and
+// v. The first is the larger in size.
+template <class R>
+struct BidiagonalTwo {
+  R first, second;
+  R left_c = 1, left_s = 0, right_c = 1, right_s = 0;
+
+  BidiagonalTwo(R f, R g, R h) {
+    const bool swaps = std::abs(h) > std::abs(f);
+    const R large = swaps ? h : f, small = swaps ? f : h;
+    const R size = std::abs(large), least = std::abs(small), beside = std::abs(g);
+    R c_l = 1, s_l = 0, c_r = 1, s_r = 0;
+    bool is_beside = false;  // g is by far the largest
+    first = size;
+    second = least;
+    if (beside > size && size / beside < std::numeric_limits<R>::epsilon() / 2) {
+      is_beside = true;
+      first = beside;
+      second = least > 1 ? size / (beside / least) : size / beside * least;
+      s_l = small / g;
+      s_r = 1;
+      c_r = large / g;
+    } else if (beside != 0) {
+      const R difference = size - least, part = difference == size ? R(1) : difference / size;
+      const R ratio = g / large, other = 2 - part;
+      const R sum = std::sqrt(other * other + ratio * ratio);
+      const R root = part == 0 ? std::abs(ratio) : std::sqrt(part * part + ratio * ratio);
+      const R mean = (sum + root) / 2;
+      second = least / mean;
+      first = size * mean;
+      R tangent;
+      if (ratio * ratio != 0)
+        tangent = (ratio / (sum + other) + ratio / (root + part)) * (1 + mean);
+      else if (part == 0)
+        tangent = std::copysign(R(2), large) * std::copysign(R(1), g);
+      else
+        tangent = g / std::copysign(difference, large) + ratio / other;
+      const R length = std::sqrt(tangent * tangent + 4);
+      c_r = 2 / length;
+      s_r = tangent / length;
+      c_l = (c_r + s_r * ratio) / mean;
+      s_l = small / large * s_r / mean;
+    }
+    left_c = swaps ? s_r : c_l;
+    left_s = swaps ? c_r : s_l;
+    right_c = swaps ? s_l : c_r;
+    right_s = swaps ? c_l : s_r;
+    auto sign = [](R x) { return std::copysign(R(1), x); };
+    const R of_first = is_beside || beside > size ? sign(right_s) * sign(left_c) * sign(g)
+                       : swaps                    ? sign(right_s) * sign(left_s) * sign(h)
+                                                  : sign(right_c) * sign(left_c) * sign(f);
+    first *= of_first;
+    second *= of_first * sign(f) * sign(h);
+  }
+};
+
+// The least singular value of (f g; 0 h).
+template <class R>
+R leastOfTwo(R f, R g, R h) {
+  const R least = std::min(std::abs(f), std::abs(h)), size = std::max(std::abs(f), std::abs(h));
+  const R beside = std::abs(g);
+  if (least == 0) return 0;
+  const R sum = 1 + least / size, difference = (size - least) / size;
+  if (beside < size) {
+    const R ratio = beside / size;
+    return least * (2 / (std::hypot(sum, ratio) + std::hypot(difference, ratio)));
+  }
+  const R ratio = size / beside;
+  if (ratio == 0) return least * size / beside;
+  return 2 * (least / (std::hypot(R(1), sum * ratio) + std::hypot(R(1), difference * ratio)) * ratio);
+}
+
 // The matrix has the diagonal d and e above it, of the order of 1.
 template <class T>
 class Bidiagonal {
@@ -37,97 +110,190 @@ class Bidiagonal {
 
   // False where it does not converge.
   bool run() {
-    constexpr Index kMost = 60;  // steps for each singular value; two or three are usual
-    return deflate(
-        d_.size(), e_, kMost, [this](Index i) { return isNegligible(i); },
-        [this](Index first, Index last) { step(first, last); }, [](Index) {});
+    findNegligible();
+    const Index n = d_.size();
+    Index rotations = kMost * n * n;
+    for (Index last = n - 1; last > 0;) {
+      const Index first = blockBefore(last);
+      if (first == last) {
+        --last;
+      } else if (first + 1 == last) {
+        solveTwo(first);
+        last -= 2;
+      } else {
+        const Line line = lineOf(first, last);
+        if (hasDivided(line)) continue;
+        old_first_ = first;
+        old_last_ = last;
+        if ((rotations -= line.size) < 0) return false;
+        const R tau = shift(line);
+        tau == 0 ? stepUnshifted(line) : step(line, tau);
+        if (std::abs(line.above(line.size - 1)) <= negligible_) line.above(line.size - 1) = 0;
+      }
+    }
+    return true;
   }
 
  private:
-  // Of the element between rows i and i + 1; NaN is, so that every run ends.
-  bool isNegligible(Index i) const {
-    constexpr R epsilon = std::numeric_limits<R>::epsilon();
-    const R size = std::abs(e_[i]), beside = std::abs(d_[i]) + std::abs(d_[i + 1]);
-    return !(size >= kExact<R> && size > epsilon * beside);
-  }
+  static constexpr Index kMost = 6;  // times the square of all values; one is usual
+  static constexpr R kRounding = std::numeric_limits<R>::epsilon() / 2;
+  static constexpr R kTolerance = kRounding * (sizeof(R) == 4 ? R(10) : R(98.70149282610239));
 
-  // A zero on the diagonal takes what is right of it, or above the last, with it.
-  bool removeZero(Index first, Index last) {
-    R largest = 0;
-    for (Index i = first; i <= last; ++i) largest = std::max(largest, std::abs(d_[i]));
-    for (Index i = first; i < last; ++i) largest = std::max(largest, std::abs(e_[i]));
-    const R negligible = std::numeric_limits<R>::epsilon() * largest / 16;
-    for (Index i = first; i < last; ++i) {
-      if (std::abs(d_[i]) > negligible) continue;
-      d_[i] = 0;
-      clearRow(i, last);
-      return true;
+  // Rows of the matrix from one of their ends. In reverse it is another matrix's transpose, whose
+  // columns on the left are this one's on the right.
+  struct Line {
+    R *d, *e;
+    Index step;  // 1 or -1
+    Index size;  // the number of the last row
+    Index first_column;
+
+    R& on(Index k) const { return d[k * step]; }
+    R& above(Index k) const { return e[k * step]; }
+    bool isReversed() const { return step < 0; }
+  };
+
+  // Elements above the diagonal that are nothing beside the least value that there can be.
+  void findNegligible() {
+    const Index n = d_.size();
+    const R most = R(kMost) * R(n) * (R(n) * std::numeric_limits<R>::min());
+    R mu = std::abs(d_[0]), least = mu;
+    for (Index i = 1; i < n && least != 0; ++i) {
+      mu = std::abs(d_[i]) * (mu / (mu + std::abs(e_[i - 1])));
+      least = std::min(least, mu);
     }
-    if (std::abs(d_[last]) > negligible) return false;
-    d_[last] = 0;
-    clearColumn(first, last);
-    return true;
+    negligible_ = std::max(kTolerance * (least / std::sqrt(R(n))), most);
   }
-  void clearRow(Index i, Index last) {
-    R f = std::exchange(e_[i], R(0));
-    for (Index j = i + 1; j <= last && f != 0; ++j) {
-      const Rotation<R> turn(d_[j], f);
-      d_[j] = turn.size;
-      u_.turn(j, i, turn.c, turn.s);
-      if (j == last) break;
-      f = -turn.s * e_[j];
-      e_[j] *= turn.c;
-    }
-  }
-  void clearColumn(Index first, Index last) {
-    clearLastColumn(d_, e_, first, last,
-                    [this](Index x, Index y, R c, R s) { v_.turn(x, y, c, s); });
-  }
-
-  // The eigenvalue near the last of the last two rows of the square, less the square of the last.
-  R shift(Index last, R scale) const {
-    const R end = d_[last] / scale, before = d_[last - 1] / scale, beside = e_[last - 1] / scale;
-    const R b = ((before + end) * (before - end) + beside * beside) / 2;
-    const R c = (end * beside) * (end * beside);
-    if (b == 0 && c == 0) return 0;
-    return c / (b + std::copysign(std::sqrt(b * b + c), b));
-  }
-
-  void step(Index first, Index last) {
-    if (removeZero(first, last)) return;
-    const R scale = std::max({std::abs(d_[last]), std::abs(d_[last - 1]), std::abs(e_[last - 1]),
-                              std::abs(d_[first]), std::abs(e_[first])});
-    const R start = d_[first] / scale, end = d_[last] / scale;
-    R f = (start + end) * (start - end) + shift(last, scale);
-    R g = start * (e_[first] / scale);
-    u_.begin(first);
-    v_.begin(first);
-    for (Index j = first; j < last; ++j) {
-      const Rotation<R> right(f, g);
-      if (j > first) e_[j - 1] = right.size;
-      f = right.c * d_[j] + right.s * e_[j];
-      e_[j] = right.c * e_[j] - right.s * d_[j];
-      g = right.s * d_[j + 1];
-      d_[j + 1] *= right.c;
-      v_.add(right.c, right.s);
-      const Rotation<R> left(f, g);
-      d_[j] = left.size;
-      f = left.c * e_[j] + left.s * d_[j + 1];
-      d_[j + 1] = left.c * d_[j + 1] - left.s * e_[j];
-      if (j + 1 < last) {
-        g = left.s * e_[j + 1];
-        e_[j + 1] *= left.c;
+  // NaN is negligible, so that every run ends.
+  Index blockBefore(Index last) {
+    largest_ = std::abs(d_[last]);
+    for (Index i = last; i > 0; --i) {
+      const R beside = std::abs(e_[i - 1]);
+      if (!(beside > negligible_)) {
+        e_[i - 1] = 0;
+        return i;
       }
-      u_.add(left.c, left.s);
+      largest_ = std::max({largest_, beside, std::abs(d_[i - 1])});
     }
-    e_[last - 1] = f;
+    return 0;
+  }
+  // From the end where numbers are larger, as long as it is about the same rows.
+  Line lineOf(Index first, Index last) {
+    if (first > old_last_ || last < old_first_) falls_ = std::abs(d_[first]) >= std::abs(d_[last]);
+    if (falls_) return {&d_[first], &e_[first], 1, last - first, first};
+    return {&d_[last], &e_[last - 1], -1, last - first, d_.size() - 1 - last};
+  }
+  bool hasDivided(const Line& line) {
+    auto clear = [&](Index k) {
+      line.above(k) = 0;
+      return true;
+    };
+    const Index end = line.size - 1;
+    if (std::abs(line.above(end)) <= kTolerance * std::abs(line.on(line.size))) return clear(end);
+    R mu = std::abs(line.on(0));
+    least_ = mu;
+    for (Index k = 0; k < line.size; ++k) {
+      if (std::abs(line.above(k)) <= kTolerance * mu) return clear(k);
+      mu = std::abs(line.on(k + 1)) * (mu / (mu + std::abs(line.above(k))));
+      least_ = std::min(least_, mu);
+    }
+    return false;
+  }
+  // None where it would cost the least value digits.
+  R shift(const Line& line) const {
+    const Index last = line.size;
+    const R digits = R(d_.size()) * kTolerance * (least_ / largest_);
+    if (digits <= std::max(kRounding, kTolerance / 100)) return 0;
+    const R tau = leastOfTwo(line.on(last - 1), line.above(last - 1), line.on(last));
+    const R start = std::abs(line.on(0));
+    return start > 0 && (tau / start) * (tau / start) < kRounding ? R(0) : tau;
+  }
+
+  void solveTwo(Index k) {
+    const BidiagonalTwo<R> two(d_[k], e_[k], d_[k + 1]);
+    d_[k] = two.first;
+    d_[k + 1] = two.second;
+    e_[k] = 0;
+    v_.begin(k);
+    v_.add(two.right_c, two.right_s);
+    u_.begin(k);
+    u_.add(two.left_c, two.left_s);
+  }
+
+  struct Sides {
+    ColumnRotations<T>&left, &right;
+  };
+  Sides begin(const Line& line) {
+    u_.begin(line.first_column, line.isReversed());
+    v_.begin(line.first_column, line.isReversed());
+    return line.isReversed() ? Sides{v_, u_} : Sides{u_, v_};
+  }
+  void step(const Line& line, R tau) {
+    const Sides sides = begin(line);
+    R &start = line.on(0), g = line.above(0);
+    R f = (std::abs(start) - tau) * (std::copysign(R(1), start) + tau / start);
+    for (Index k = 0; k < line.size; ++k) {
+      R &here = line.on(k), &above = line.above(k), &next = line.on(k + 1);
+      const auto right = Rotation<R>::withSignOf(f, g);
+      if (k > 0) line.above(k - 1) = right.size;
+      f = right.c * here + right.s * above;
+      above = right.c * above - right.s * here;
+      g = right.s * next;
+      next *= right.c;
+      sides.right.add(right.c, right.s);
+      const auto left = Rotation<R>::withSignOf(f, g);
+      here = left.size;
+      f = left.c * above + left.s * next;
+      next = left.c * next - left.s * above;
+      if (k + 1 < line.size) {
+        g = left.s * line.above(k + 1);
+        line.above(k + 1) *= left.c;
+      }
+      sides.left.add(left.c, left.s);
+    }
+    line.above(line.size - 1) = f;
+  }
+  // Without differences: small values keep their digits.
+  void stepUnshifted(const Line& line) {
+    const Sides sides = begin(line);
+    R c = 1, old_c = 1, old_s = 0;
+    for (Index k = 0; k < line.size; ++k) {
+      const auto right = Rotation<R>::withSignOf(line.on(k) * c, line.above(k));
+      if (k > 0) line.above(k - 1) = old_s * right.size;
+      const auto left = Rotation<R>::withSignOf(old_c * right.size, line.on(k + 1) * right.s);
+      line.on(k) = left.size;
+      sides.right.add(c = right.c, right.s);
+      sides.left.add(old_c = left.c, old_s = left.s);
+    }
+    const R end = line.on(line.size) * c;
+    line.on(line.size) = end * old_c;
+    line.above(line.size - 1) = end * old_s;
   }
 
   VectorX<R>& d_;
   VectorX<R>& e_;
   ColumnRotations<T>& u_;
   ColumnRotations<T>& v_;
+  R negligible_ = 0;
+  R largest_ = 0, least_ = 0;  // of the block
+  Index old_first_ = -1, old_last_ = -1;
+  bool falls_ = true;
 };
+
+// A matrix that has e below its diagonal becomes one that has it above. Returns the rotations of
+// its rows, and of the columns of what it is multiplied by from the left: c, s, c, s ...
+template <class R>
+VectorX<R> turnToUpper(VectorX<R>& d, VectorX<R>& e) {
+  VectorX<R> turns(2 * e.size());
+  for (Index i = 0; i < e.size(); ++i) {
+    const auto turn = Rotation<R>::withSignOf(d[i], e[i]);
+    d[i] = turn.size;
+    e[i] = turn.s * d[i + 1];
+    d[i + 1] *= turn.c;
+    turns[2 * i] = turn.c;
+    turns[2 * i + 1] = turn.s;
+  }
+  return turns;
+}
 
 // d becomes the singular values, falling. False where it does not converge.
 template <class R>
@@ -144,17 +310,17 @@ bool diagonalize(VectorX<Real<T>>& d, VectorX<Real<T>>& e, MatrixX<T>& u, Matrix
   of_u.flush();
   of_v.flush();
   for (Index i = 0; i < d.size(); ++i) {
-    if (!std::signbit(d[i])) continue;
-    d[i] = -d[i];
-    v.col(i) = -v.col(i);
+    if (d[i] < 0) v.col(i) = -v.col(i);
+    d[i] = std::abs(d[i]);
   }
-  for (Index i = 0; i < d.size(); ++i) {
-    Index at;
-    d.tail(d.size() - i).maxCoeff(&at);
-    if (at == 0) continue;
-    std::swap(d[i], d[i + at]);
-    u.col(i).swap(u.col(i + at));
-    v.col(i).swap(v.col(i + at));
+  for (Index end = d.size() - 1; end > 0; --end) {
+    Index least = 0;
+    for (Index i = 1; i <= end; ++i)
+      if (d[i] <= d[least]) least = i;
+    if (least == end) continue;
+    std::swap(d[least], d[end]);
+    u.col(least).swap(u.col(end));
+    v.col(least).swap(v.col(end));
   }
   return true;
 }

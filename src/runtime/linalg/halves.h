@@ -14,7 +14,7 @@
 
 namespace tercel::linalg {
 
-constexpr Index kUndivided = 32;  // rows that are not worth dividing
+constexpr Index kUndivided = 25;  // rows that are not divided, as in LAPACK
 
 template <class R>
 class Halves {

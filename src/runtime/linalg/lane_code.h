@@ -6,6 +6,7 @@
 #include "runtime/linalg/lane_jacobi.h"
 #include "runtime/linalg/lane_matrices.h"
 #include "runtime/linalg/lane_reflectors.h"
+#include "runtime/linalg/lane_symmetric.h"
 #include "runtime/linalg/lane_tridiagonal.h"
 
 namespace tercel::linalg::lanes::TERCEL_ISA {

@@ -58,69 +58,6 @@ void setIdentity(View<N> a, int64_t n) {
       a(i, j) = asNumber(N{}, all(decltype(realOf(N{})[0] + 0)(i == j)));
 }
 
-// Brings each lane's matrix near to 1; those that are not finite become zero.
-template <class T>
-class Scaled {
- public:
-  using R = RealOf<T>;
-  Scaled(Number<T>* a, int64_t size) {
-    Vector<R> largest = {};
-    for (int64_t i = 0; i < size; ++i) {
-      const Vector<R> here = size1(a[i]);
-      not_finite_ |= !(here - here == 0);
-      largest = larger(here, largest);
-    }
-    scale_ = scaleOf<R>(not_finite_ ? Vector<R>{} : largest);
-    for (int64_t i = 0; i < size; ++i) a[i] = pick(not_finite_, Number<T>{}, a[i] * scale_.by);
-  }
-  Vector<R> back(Vector<R> x) const { return x * scale_.back; }
-  Mask<R> notFinite() const { return not_finite_; }
-
- private:
-  Mask<R> not_finite_ = {};
-  Scale<R> scale_;
-};
-
-// Of a Hermitian matrix's lower triangle, of the order of 1: its diagonal becomes the eigenvalues,
-// rising. v, if any, is multiplied by the rotations. Lanes that have not converged.
-template <class T>
-Mask<RealOf<T>> diagonalize(View<Number<T>> a, int64_t n, View<Number<T>> v) {
-  using N = Number<T>;
-  using R = RealOf<T>;
-  constexpr R kNegligible = epsilonOf<R>() / 16 * (epsilonOf<R>() / 16);
-  Mask<R> turned = {};
-  for (int sweep = 0; sweep < kMostSweeps; ++sweep) {
-    turned = Mask<R>{};
-    for (int64_t p = 0; p < n; ++p)
-      for (int64_t q = p + 1; q < n; ++q) {
-        const Vector<R> before = realOf(a(p, p)), after = realOf(a(q, q));
-        const Mask<R> is_small = square(a(q, p)) <= kNegligible;
-        const Mask<R> turns = ~is_small | (before > after);
-        if (!anyOf<R>(turns)) continue;
-        turned |= turns;
-        const Turn<T> turn(before, after, conjugate(a(q, p)), is_small, true);
-        for (int64_t k = 0; k < p; ++k) {
-          N x = conjugate(a(p, k)), y = conjugate(a(q, k));
-          turn.apply(x, y);
-          a(p, k) = conjugate(x);
-          a(q, k) = conjugate(y);
-        }
-        for (int64_t k = p + 1; k < q; ++k) {
-          N y = conjugate(a(q, k));
-          turn.apply(a(k, p), y);
-          a(q, k) = conjugate(y);
-        }
-        for (int64_t k = q + 1; k < n; ++k) turn.apply(a(k, p), a(k, q));
-        a(p, p) = asNumber(N{}, before - turn.moved);
-        a(q, q) = asNumber(N{}, after + turn.moved);
-        a(q, p) = N{};
-        if (v.data) turn.apply(v, n, p, q);
-      }
-    if (!anyOf<R>(turned)) break;
-  }
-  return turned;
-}
-
 // Makes x's columns orthogonal and their lengths falling. v, if any, is multiplied by the
 // rotations. Lanes that have not converged.
 template <class T>
@@ -159,30 +96,6 @@ Mask<RealOf<T>> orthogonalize(View<Number<T>> x, int64_t m, int64_t n, View<Numb
 }  // namespace
 
 namespace TERCEL_ISA {
-
-template <class T>
-void syevd(const Job<T>& job) {
-  using N = Number<T>;
-  using R = RealOf<T>;
-  const int64_t n = job.n;
-  N* scratch = take<T>(job, job.a, n * n, scratchOf(job));
-  View<N> a{scratch, 1, n}, v{job.has_vectors ? scratch + n * n : nullptr, 1, n};
-  for (int64_t j = 0; j < n; ++j) {
-    a(j, j) = asNumber(N{}, realOf(a(j, j)));
-    for (int64_t i = 0; i < j; ++i) {
-      if (!job.triangle.lower) a(j, i) = conjugate(a(i, j));
-      a(i, j) = N{};
-    }
-  }
-  const Scaled<T> scaled(scratch, n * n);
-  if (v.data) setIdentity(v, n);
-  const Mask<R> failed = diagonalize<T>(a, n, v) | scaled.notFinite();
-  auto* values = reinterpret_cast<Vector<R>*>(scratch + 2 * n * n);
-  for (int64_t i = 0; i < n; ++i) values[i] = scaled.back(realOf(a(i, i)));
-  putReals<R>(values, n, n, job.count, static_cast<R*>(job.values) + job.first * n);
-  if (v.data) put(job, v.data, n * n, job.a);
-  putIntegers<R>(failed & integers<R>(1), 1, job.count, job.info + job.first);
-}
 
 // The columns' directions become u's first, and what is orthogonal to them the others; their
 // lengths become the values.

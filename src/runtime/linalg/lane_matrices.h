@@ -103,6 +103,29 @@ Number<T>* scratchOf(const Job<T>& job) {
   return static_cast<Number<T>*>(job.scratch);
 }
 
+// Brings each lane's matrix near to 1; those that are not finite become zero.
+template <class T>
+class Scaled {
+ public:
+  using R = RealOf<T>;
+  Scaled(Number<T>* a, int64_t size) {
+    Vector<R> largest = {};
+    for (int64_t i = 0; i < size; ++i) {
+      const Vector<R> here = size1(a[i]);
+      not_finite_ |= !(here - here == 0);
+      largest = larger(here, largest);
+    }
+    scale_ = scaleOf<R>(not_finite_ ? Vector<R>{} : largest);
+    for (int64_t i = 0; i < size; ++i) a[i] = pick(not_finite_, Number<T>{}, a[i] * scale_.by);
+  }
+  Vector<R> back(Vector<R> x) const { return x * scale_.back; }
+  Mask<R> notFinite() const { return not_finite_; }
+
+ private:
+  Mask<R> not_finite_ = {};
+  Scale<R> scale_;
+};
+
 // Less the products of `kRows` rows of x with a column of y: c(i, 0) -= sum over k of x(i, k) y(k,
 // 0).
 template <int kRows, class N>

@@ -1,11 +1,17 @@
 // Real and complex numbers of several matrices, one in each lane. Internal to each file that
 // includes it, as runtime/kernels/vectors.h is.
 #pragma once
+#if TERCEL_VECTOR_BYTES > 16
+#include <immintrin.h>
+#endif
+
 #include "runtime/kernels/vectors.h"
 #include "runtime/linalg/lanes.h"
 
 namespace tercel::linalg::lanes {
 namespace {
+
+#define TERCEL_PART inline __attribute__((always_inline))
 
 using kernels::kLanes, kernels::Vector, kernels::VectorOf;
 
@@ -52,11 +58,17 @@ struct Limits<double> {
 };
 
 template <class R>
-bool anyOf(Mask<R> mask) {
+TERCEL_PART bool anyOf(Mask<R> mask) {
+#if TERCEL_VECTOR_BYTES == 64
+  return _mm512_test_epi64_mask((__m512i)mask, (__m512i)mask) != 0;
+#elif TERCEL_VECTOR_BYTES == 32
+  return !_mm256_testz_si256((__m256i)mask, (__m256i)mask);
+#else
   int64_t words[sizeof(mask) / 8], any = 0;
   __builtin_memcpy(words, &mask, sizeof(mask));
   for (int64_t word : words) any |= word;
   return any != 0;
+#endif
 }
 
 template <class R>
@@ -87,7 +99,6 @@ Vector<R> squareRoot(Vector<R> x) {
 }
 
 // What the algorithms ask of numbers; those of vectors are the language's.
-#define TERCEL_PART inline __attribute__((always_inline))
 template <class R>
 TERCEL_PART ComplexLanes<R> operator+(ComplexLanes<R> x, ComplexLanes<R> y) {
   return {x.re + y.re, x.im + y.im};

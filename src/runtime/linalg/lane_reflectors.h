@@ -11,6 +11,7 @@ template <class T>
 Number<T> makeReflector(Number<T>* x, int64_t size) {
   using N = Number<T>;
   using V = Vector<RealOf<T>>;
+  if (size == 1 && kParts<T> == 1) return N{};
   V largest = {}, squares = {};
   for (int64_t i = 0; i < size; ++i) largest = larger(size1(x[i]), largest);
   const Scale<RealOf<T>> scale = scaleOf<RealOf<T>>(largest);

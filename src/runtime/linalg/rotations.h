@@ -18,8 +18,15 @@ struct Rotation {
     c = f / size;
     s = g / size;
   }
+  // The same with c >= 0, the size having f's sign, as LAPACK's lartg has it.
+  static Rotation withSignOf(R f, R g) {
+    Rotation turn(f, g);
+    if (turn.c >= 0) return turn;
+    return {-turn.c, -turn.s, -turn.size};
+  }
 
  private:
+  Rotation(R of_c, R of_s, R of_size) : c(of_c), s(of_s), size(of_size) {}
   static R lengthOf(R f, R g) {
     const R squares = f * f + g * g;
     return squares > kExact<R> && squares < 1 / kExact<R> ? std::sqrt(squares) : std::hypot(f, g);
@@ -41,9 +48,11 @@ class ColumnRotations {
   explicit ColumnRotations(MatrixX<T>& matrix)
       : matrix_(matrix), turns_(2 * kMostSweeps * matrix.cols()) {}
 
-  // The next rotations turn columns `first` and `first` + 1, and so on, one after the other.
-  void begin(Index first) {
-    if (sweeps_ == kMostSweeps) flush();
+  // The next rotations turn columns `first` and `first` + 1, and so on, one after the other. In
+  // reverse, columns count from the last one.
+  void begin(Index first, bool in_reverse = false) {
+    if (sweeps_ == kMostSweeps || in_reverse != in_reverse_) flush();
+    in_reverse_ = in_reverse;
     first_[sweeps_] = first;
     count_[sweeps_++] = 0;
   }
@@ -63,12 +72,14 @@ class ColumnRotations {
     constexpr Index kRows = dense::kStripBytes / sizeof(R);
     if (sweeps_ == 0) return;
     const Index rows = matrix_.rows() * kParts<T>;
+    const Index column = matrix_.outerStride() * kParts<T>;
+    R* start = reinterpret_cast<R*>(matrix_.data()) + (in_reverse_ ? matrix_.cols() - 1 : 0) * column;
     Team::share(rows, kRows, kOperations * double(rows) * used_, [&](Index begin, Index end) {
       kernels::KeptMemory<std::byte> scratch;
       dense::rotate<R>({.rows = end - begin,
                         .columns = matrix_.cols(),
-                        .matrix = reinterpret_cast<R*>(matrix_.data()) + begin,
-                        .column = matrix_.outerStride() * kParts<T>,
+                        .matrix = start + begin,
+                        .column = in_reverse_ ? -column : column,
                         .scratch = scratch.take(matrix_.cols() * dense::kStripBytes),
                         .sweeps = sweeps_,
                         .first = first_.data(),
@@ -86,6 +97,7 @@ class ColumnRotations {
   VectorX<R> turns_;
   std::array<int64_t, kMostSweeps> first_, count_;
   Index sweeps_ = 0, used_ = 0;
+  bool in_reverse_ = false;
 };
 
 }  // namespace tercel::linalg

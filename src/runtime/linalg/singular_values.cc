@@ -123,49 +123,84 @@ MatrixX<T> extended(const MatrixX<T>& a, const VectorX<T>& taus, const MatrixX<T
   return all;
 }
 
-// Of a matrix of no more columns than rows, of the order of 1: a = u diag(values) v^H,
-// where u has `columns` columns; 0: neither u nor v.
+// What a matrix whose bidiagonal one is transposed was multiplied by, with turnToUpper's rotations.
 template <class T>
-Svd<T> decompose(MatrixX<T>& a, Index columns) {
+void turnColumnsBack(const VectorX<Real<T>>& turns, MatrixX<T>& vectors) {
+  ColumnRotations<T> rotations(vectors);
+  rotations.begin(0);
+  for (Index i = 0; i < turns.size(); i += 2) rotations.add(turns[i], turns[i + 1]);
+  rotations.flush();
+}
+template <class R>
+void turnRowsBack(const VectorX<R>& turns, MatrixX<R>& vectors) {
+  for (Index j = 0; j < vectors.cols(); ++j)
+    for (Index i = vectors.rows() - 1; i-- > 0;) {
+      const R c = turns[2 * i], s = turns[2 * i + 1], x = vectors(i, j), y = vectors(i + 1, j);
+      vectors(i + 1, j) = c * y + s * x;
+      vectors(i, j) = c * x - s * y;
+    }
+}
+
+// Of a matrix of no more columns than rows, of the order of 1: a = u diag(values) v^H,
+// where u has `columns` columns; 0: neither u nor v. The adjoint is what is asked for where
+// `is_turned`: signs are as in LAPACK, which makes the bidiagonal matrix of one of more columns
+// than rows an upper one by rotations.
+template <class T>
+Svd<T> decompose(MatrixX<T>& a, Index columns, bool is_turned) {
   using R = Real<T>;
   const Index m = a.rows(), n = a.cols();
   Svd<T> svd;
-  VectorX<R> d(n), e(n - 1);
+  VectorX<R> d(n), e(n - 1), turns;
   VectorX<T> left(n), right(n - 1);
   MatrixX<T> rows(n - 1, n - 1);
   bidiagonalize<T>(a, d, e, left, right, rows);
+  if (is_turned && columns > 0) turns = turnToUpper<R>(d, e);
   if (columns == 0) {
     svd.converged = findSingularValues<R>(d, e);
   } else if (n <= kUndivided) {
     svd.u.resize(m, columns);
     makeOrthogonal<T>(a, left, svd.u);
     svd.v = orthogonalBelow<T>(rows, right);
-    svd.converged = diagonalize<T>(d, e, svd.u, svd.v);
+    if (is_turned) turnColumnsBack<T>(turns, svd.v);
+    svd.converged = is_turned ? diagonalize<T>(d, e, svd.v, svd.u) : diagonalize<T>(d, e, svd.u, svd.v);
   } else {
     BidiagonalHalves<R> halves(d, e);
     svd.converged = halves.run();
-    svd.u = extended<T>(a, left, halves.left().template cast<T>(), columns);
-    svd.v = halves.right().template cast<T>();
+    MatrixX<R> of_u = halves.left(), of_v = halves.right();
+    if (is_turned) {
+      turnRowsBack<R>(turns, of_u);
+      of_u.swap(of_v);
+    }
+    svd.u = extended<T>(a, left, of_u.template cast<T>(), columns);
+    svd.v = of_v.template cast<T>();
     applyBlocks<T>(rows, right, false, svd.v.bottomRows(n - 1));
   }
   svd.values = d;
   return svd;
 }
 
-// The same of any such matrix: of many more rows than columns the triangle of its QR factorisation.
+// Of so many more rows than columns LAPACK finds the triangle of the QR factorisation first.
 template <class T>
-Svd<T> decomposeScaled(MatrixX<T> a, Index columns) {
+bool isTall(Index m, Index n) {
+  return kIsComplex<T> ? m >= n * 17 / 9 : m >= n * 11 / 6;
+}
+
+// The same of any such matrix.
+template <class T>
+Svd<T> decomposeScaled(MatrixX<T> a, Index columns, bool is_turned) {
   const Index m = a.rows(), n = a.cols();
   const Real<T> scale = scaleOf<T>(a);
   a = a / scale;
   Svd<T> svd;
-  if (3 * m < 5 * n) {
-    svd = decompose<T>(a, columns);
+  if (!isTall<T>(m, n)) {
+    svd = decompose<T>(a, columns, is_turned);
   } else {
     VectorX<T> taus(n);
     factorOrthogonal<T>(a, taus);
     MatrixX<T> triangle = a.topRows(n).template triangularView<Eigen::Upper>();
-    svd = decompose<T>(triangle, columns == 0 ? 0 : n);
+    if (is_turned) triangle = triangle.adjoint().eval();
+    svd = decompose<T>(triangle, columns == 0 ? 0 : n, false);
+    if (is_turned) svd.u.swap(svd.v);
     if (columns > 0) svd.u = extended<T>(a, taus, svd.u, columns);
   }
   svd.values *= scale;
@@ -218,7 +253,7 @@ Status gesdd(const Call& call) {
     MatrixX<T> a = m >= n ? MatrixX<T>(in[b]) : MatrixX<T>(in[b].adjoint());
     if (!a.allFinite()) return void(info.number(b) = -4);  // LAPACK's number of A
     const Index all = std::max(m, n);
-    const Svd<T> svd = decomposeScaled<T>(std::move(a), mode == 'N' ? 0 : mode == 'A' ? all : k);
+    const Svd<T> svd = decomposeScaled<T>(std::move(a), mode == 'N' ? 0 : mode == 'A' ? all : k, m < n);
     if (!svd.converged) return void(info.number(b) = 1);
     values.vector(b) = svd.values;
     if (mode == 'N') return;

@@ -110,9 +110,10 @@ void tridiagonalize(TridiagonalForm<T> form) {
   }
 }
 
+// Of a matrix in a's lower triangle; or, in reverse, of one whose upper triangle, backwards, it is.
 // Eigenvectors in a where asked for; false where it does not converge.
 template <class T>
-bool findEigenvalues(MatrixX<T>& a, bool has_vectors, RealVectorRef<T> values) {
+bool findEigenvalues(MatrixX<T>& a, bool in_reverse, bool has_vectors, RealVectorRef<T> values) {
   const Index n = a.rows();
   a.template triangularView<Eigen::StrictlyUpper>().setZero();
   if (!a.allFinite()) return false;
@@ -121,17 +122,27 @@ bool findEigenvalues(MatrixX<T>& a, bool has_vectors, RealVectorRef<T> values) {
   VectorX<Real<T>> d(n), e(n - 1);
   VectorX<T> taus(n - 1);
   tridiagonalize<T>({a, d, e, taus});
+  auto turnAround = [&](MatrixX<T>& vectors) {
+    if (in_reverse) vectors = vectors.reverse().eval();
+  };
+  if (in_reverse) {
+    d.reverseInPlace();
+    e.reverseInPlace();
+  }
   bool converged;
   if (!has_vectors) {
     converged = findValues<Real<T>>(d, e);
   } else if (n <= kUndivided) {
     a = orthogonalBelow<T>(a.bottomLeftCorner(n - 1, n - 1), taus);
+    turnAround(a);
     converged = diagonalize<T>(d, e, a);
   } else {
     TridiagonalHalves<Real<T>> halves(d, e);
     converged = halves.run();
     MatrixX<T> vectors = halves.vectors().template cast<T>();
+    turnAround(vectors);
     applyBlocks<T>(a.bottomLeftCorner(n - 1, n - 1), taus, false, vectors.bottomRows(n - 1));
+    turnAround(vectors);
     a.swap(vectors);
   }
   values = d * scale;
@@ -160,7 +171,7 @@ Status syevd(const Call& call) {
     }
     return {};
   }
-  if (isBatchForRotations(*call.signature, kIsComplex<T> ? 3 : 4)) {
+  if (n > 0 && n <= kUndivided && isBatchForRotations(*call.signature, kIsComplex<T> ? 3 : 4)) {
     arguments.copy(0, 0);
     const lanes::Job<T> job{.a = out.data,
                             .values = values.data,
@@ -168,13 +179,13 @@ Status syevd(const Call& call) {
                             .info = info.data,
                             .n = n,
                             .triangle = {.lower = lower}};
-    return forEachInLanes<T>(call, arguments.batch(), cost, (2 * n + 1) * n, job, lanes::syevd<T>);
+    return forEachInLanes<T>(call, arguments.batch(), cost, (2 * n + 6) * n, job, lanes::syevd<T>);
   }
   return forEachIn(call, arguments.batch(), cost, [&](Index b) {
     info.number(b) = 0;
     if (n == 0) return;
-    MatrixX<T> a = lower ? MatrixX<T>(in[b]) : MatrixX<T>(in[b].adjoint());
-    if (!findEigenvalues<T>(a, has_vectors, values.vector(b))) info.number(b) = 1;
+    MatrixX<T> a = lower ? MatrixX<T>(in[b]) : MatrixX<T>(in[b].reverse());
+    if (!findEigenvalues<T>(a, !lower, has_vectors, values.vector(b))) info.number(b) = 1;
     out[b] = a;
   });
 }

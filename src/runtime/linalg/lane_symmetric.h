@@ -1,0 +1,405 @@
+// Eigenvalues of Hermitian matrices in lanes: as symmetric.cc and symmetric_tridiagonal.h find them
+// one by one.
+#pragma once
+#include "runtime/linalg/lane_reflectors.h"
+
+namespace tercel::linalg::lanes {
+namespace {
+
+// (c, s) with c >= 0 turns (f, g) into (size, 0).
+template <class R>
+struct Rotation {
+  using V = Vector<R>;
+  V c, s, size;
+
+  TERCEL_PART Rotation(V f, V g) {
+    const V large = larger(absolute(f), absolute(g));
+    const Scale<R> scale = scaleOf<R>(large);
+    const V x = f * scale.by, y = g * scale.by;
+    const V length = squareRoot<R>(x * x + y * y);
+    const Mask<R> stays = large < Limits<R>::kTiny / Limits<R>::kEpsilon;
+    const V signed_length = f < 0 ? -length : length;
+    const V inverse = 1 / (stays ? all(R(1)) : signed_length);
+    c = stays ? all(R(1)) : x * inverse;
+    s = stays ? V{} : y * inverse;
+    size = stays ? V{} : signed_length * scale.back;
+  }
+};
+
+// As TwoByTwo of symmetric_tridiagonal.h.
+template <class R>
+struct TwoByTwo {
+  using V = Vector<R>;
+  V first, second, c, s;
+
+  TwoByTwo(V a, V b, V d) {
+    const V one = all(R(1)), sum = a + d, difference = a - d, twice = b + b;
+    const V root = squareRoot<R>(difference * difference + twice * twice);
+    const Mask<R> is_first = absolute(a) > absolute(d);
+    const V large = is_first ? a : d, small = is_first ? d : a;
+    first = (sum < 0 ? sum - root : sum + root) / 2;
+    const V divisor = first == 0 ? one : first;
+    second = sum == 0 ? -first : (large / divisor) * small - (b / divisor) * b;
+    const Mask<R> rises = difference >= 0;
+    const V cosine = difference + (rises ? root : -root);
+    const Mask<R> is_wide = absolute(cosine) > absolute(twice);
+    const V over = is_wide ? cosine : (twice == 0 ? one : twice);
+    const V tangent = -(is_wide ? twice : twice == 0 ? V{} : cosine) / over;
+    const V near = 1 / squareRoot<R>(one + tangent * tangent), far = tangent * near;
+    const V c0 = is_wide ? far : near, s0 = is_wide ? near : far;
+    const Mask<R> turns = (sum >= 0) == rises;
+    c = turns ? -s0 : c0;
+    s = turns ? c0 : s0;
+  }
+};
+
+// Rows [first, first + kRows) of v's columns from `begin` to `end`, each pair of which is turned.
+template <int kRows, class N, class V>
+TERCEL_PART void turnRows(View<N> v, int64_t begin, int64_t end, const V* c, const V* s) {
+  N kept[kRows];
+  for (int r = 0; r < kRows; ++r) kept[r] = v(r, begin);
+  for (int64_t k = begin; k < end; ++k)
+    for (int r = 0; r < kRows; ++r) {
+      const N next = v(r, k + 1);
+      v(r, k) = kept[r] * c[k] + next * s[k];
+      kept[r] = next * c[k] - kept[r] * s[k];
+    }
+  for (int r = 0; r < kRows; ++r) v(r, end) = kept[r];
+}
+
+// A symmetric tridiagonal matrix, of the order of 1: the diagonal d, and e beside it. The columns of
+// v, if any, are turned with it. `rotations` has room for 2 n numbers.
+template <class T>
+class SymmetricTridiagonal {
+ public:
+  using R = RealOf<T>;
+  using N = Number<T>;
+  using V = Vector<R>;
+
+  SymmetricTridiagonal(int64_t size, V* diagonal, V* beside, V* rotations, View<N> columns)
+      : n(size), d(diagonal), e(beside), c(rotations), s(rotations + size), v(columns) {}
+
+  // d becomes the eigenvalues, rising. Lanes that have not converged.
+  Mask<R> run() {
+    constexpr int64_t kMost = 30;
+    beginBlocks();
+    for (int64_t steps = kMost * n; deflate(); --steps) {
+      if (steps == 0) return last >= 0;
+      step();
+    }
+    if (anyOf<R>(whole_reversed)) reverse(whole_reversed);
+    sort();
+    return Mask<R>{};
+  }
+
+ private:
+  using I = decltype(Mask<R>{}[0] + 0);
+  static constexpr R kRounding = Limits<R>::kEpsilon / 2;
+
+  static R absoluteOf(R x) { return x < 0 ? -x : x; }
+  bool divides(int64_t k, int l) const {
+    const R beside = rootOf(absoluteOf(d[k][l])) * rootOf(absoluteOf(d[k + 1][l]));
+    return !(absoluteOf(e[k][l]) > kRounding * beside);
+  }
+  // As most matrices are, undivided: all rows are one block.
+  void beginBlocks() {
+    Mask<R> divided = {};
+    for (int64_t k = 0; k + 1 < n; ++k) {
+      const V beside = squareRoot<R>(absolute(d[k])) * squareRoot<R>(absolute(d[k + 1]));
+      divided |= ~(absolute(e[k]) > kRounding * beside);
+    }
+    const Mask<R> rises = ~(absolute(d[n - 1]) < absolute(d[0]));
+    whole_reversed = n > 1 ? ~divided & rises : Mask<R>{};
+    if (anyOf<R>(whole_reversed)) reverse(whole_reversed);
+    low = Mask<R>{};
+    last = high = integers<R>(n > 1 ? n - 1 : -1);
+    next = integers<R>(n);
+    in_reverse = whole_reversed;
+    if (!anyOf<R>(divided)) return;
+    next = divided ? Mask<R>{} : next;
+    for (int l = 0; l < kLanes<R>; ++l)
+      if (divided[l]) beginBlock(l);
+  }
+  void reverse(Mask<R> lanes) const {
+    for (int64_t i = 0, j = n - 1; i < j; ++i, --j) {
+      exchange(lanes, d[i], d[j]);
+      exchange(lanes, e[i], e[j - 1]);
+      for (int64_t k = 0; v.data && k < n; ++k) exchange(lanes, v(k, i), v(k, j));
+    }
+  }
+  template <class X>
+  static void exchange(Mask<R> lanes, X& x, X& y) {
+    const X old = x;
+    x = pick(lanes, y, x);
+    y = pick(lanes, old, y);
+  }
+
+  // The next block of several rows; if there is none, `last` is negative.
+  void beginBlock(int l) {
+    int64_t first = next[l], end = first;
+    for (; first < n; first = end + 1) {
+      for (end = first; end + 1 < n && !divides(end, l);) ++end;
+      if (end + 1 < n) e[end][l] = 0;
+      if (end > first) break;
+    }
+    low[l] = static_cast<I>(first);
+    last[l] = high[l] = static_cast<I>(first < n ? end : -1);
+    next[l] = static_cast<I>(end + 1);
+    const bool rises = first < n && !(absoluteOf(d[end][l]) < absoluteOf(d[first][l]));
+    in_reverse[l] = rises ? I(-1) : I(0);
+    if (rises) reverse(l);
+  }
+  static void exchange(int l, V& x, V& y) {
+    const R old = x[l];
+    x[l] = y[l];
+    y[l] = old;
+  }
+  static void exchange(int l, ComplexLanes<R>& x, ComplexLanes<R>& y) {
+    exchange(l, x.re, y.re);
+    exchange(l, x.im, y.im);
+  }
+  void reverse(int l) const {
+    for (int64_t i = low[l], j = high[l]; i < j; ++i, --j) {
+      exchange(l, d[i], d[j]);
+      exchange(l, e[i], e[j - 1]);
+      for (int64_t k = 0; v.data && k < n; ++k) exchange(l, v(k, i), v(k, j));
+    }
+  }
+  // Where no row is left, the next block.
+  void endBlocks() {
+    const Mask<R> ended = (last >= 0) & (last <= low);
+    if (!anyOf<R>(ended)) return;
+    last = ended & (next >= I(n)) ? integers<R>(-1) : last;
+    const Mask<R> changes = ended & ((next < I(n)) | (in_reverse & ~whole_reversed));
+    if (!anyOf<R>(changes)) return;
+    for (int l = 0; l < kLanes<R>; ++l) {
+      if (!changes[l]) continue;
+      if (in_reverse[l]) reverse(l);
+      beginBlock(l);
+    }
+  }
+
+  // Finds rows to turn, `first` to `last`. False where no lane has any.
+  bool deflate() {
+    for (;;) {
+      findFirst();
+      const Mask<R> done = (first == last) & (last >= 0);
+      if (!anyOf<R>(done)) return anyOf<R>(last >= 0);
+      last += done;
+      endBlocks();
+    }
+  }
+  void findFirst() {
+    Mask<R> open = last >= 0;
+    first = low;
+    for (int64_t k = n - 2; k >= 0; --k) {
+      const V size = e[k] * e[k];
+      const V beside = kRounding * kRounding * absolute(d[k]) * absolute(d[k + 1]) + Limits<R>::kTiny;
+      const Mask<R> stops = open & (low <= I(k)) & (last > I(k)) & ~(size > beside);
+      e[k] = stops ? V{} : e[k];
+      first = stops ? integers<R>(k + 1) : first;
+      open &= ~stops;
+    }
+  }
+
+  // Of lanes with two rows the eigenvalues; of others one sweep from the first row to the last.
+  void step() {
+    const Mask<R> is_open = last >= 0, is_two = is_open & (first + 1 == last);
+    int64_t from = 0, to = n - 1;
+    while (!anyOf<R>(is_open & (first <= I(from)))) ++from;
+    while (!anyOf<R>(last >= I(to))) --to;
+    V g = start(from, to), cosine = all(R(1)), sine = cosine, moved = {};
+    for (int64_t k = from; k < to; ++k) {
+      const Mask<R> begins = is_open & (first == I(k));
+      const Mask<R> turns = is_open & ~is_two & (first <= I(k)) & (last > I(k));
+      c[k] = all(R(1));
+      s[k] = V{};
+      if (anyOf<R>(turns)) {
+        const V b = cosine * e[k];
+        const Rotation<R> turn(g, sine * e[k]);
+        if (k > from) e[k - 1] = turns & ~begins ? turn.size : e[k - 1];
+        const V here = d[k] - moved, across = (d[k + 1] - here) * turn.s + 2 * turn.c * b;
+        const Mask<R> ends = turns & (last == I(k + 1));
+        cosine = turns ? turn.c : cosine;
+        sine = turns ? turn.s : sine;
+        moved = turns ? turn.s * across : moved;
+        g = turns ? turn.c * across - b : g;
+        d[k] = turns ? here + moved : d[k];
+        d[k + 1] = ends ? d[k + 1] - moved : d[k + 1];
+        e[k] = ends ? g : e[k];
+        c[k] = turns ? turn.c : all(R(1));
+        s[k] = turns ? turn.s : V{};
+      }
+      if (anyOf<R>(begins & is_two)) solveTwo(k, begins & is_two);
+    }
+    if (v.data) turnColumns(from, to);
+    last = is_two ? last - 2 : last;
+    endBlocks();
+  }
+
+  // What the sweeps begin with.
+  V start(int64_t from, int64_t to) const {
+    V top = {}, before = {}, end = {}, beside = {};
+    for (int64_t k = from; k <= to; ++k) {
+      top = first == I(k) ? d[k] : top;
+      end = last == I(k) ? d[k] : end;
+      if (k == to) break;
+      before = last == I(k + 1) ? d[k] : before;
+      beside = last == I(k + 1) ? e[k] : beside;
+    }
+    const V one = all(R(1)), safe = beside == 0 ? one : beside;
+    const V half = (before - end) / (2 * safe);
+    const V size = absolute(half) > Limits<R>::kLargeRoot
+                       ? absolute(half) : squareRoot<R>(half * half + one);
+    return top - end + beside / (half + (half < 0 ? -size : size));
+  }
+  void solveTwo(int64_t k, Mask<R> chosen) {
+    const Mask<R> reversed = in_reverse;
+    const TwoByTwo<R> two(reversed ? d[k + 1] : d[k], e[k], reversed ? d[k] : d[k + 1]);
+    d[k] = chosen ? (reversed ? two.second : two.first) : d[k];
+    d[k + 1] = chosen ? (reversed ? two.first : two.second) : d[k + 1];
+    e[k] = chosen ? V{} : e[k];
+    c[k] = chosen ? two.c : c[k];
+    s[k] = chosen ? (reversed ? -two.s : two.s) : s[k];
+  }
+  void turnColumns(int64_t from, int64_t to) const {
+    int64_t i = 0;
+    for (; i + 4 <= n; i += 4) turnRows<4>(lanes::from(v, i, 0), from, to, c, s);
+    for (; i < n; ++i) turnRows<1>(lanes::from(v, i, 0), from, to, c, s);
+  }
+
+  // By exchanges of the next one with the least of the rest.
+  void sort() const {
+    for (int64_t i = 0; i + 1 < n; ++i) {
+      Mask<R> at = integers<R>(i);
+      V least = d[i];
+      for (int64_t j = i + 1; j < n; ++j) {
+        const Mask<R> is_less = d[j] < least;
+        at = is_less ? integers<R>(j) : at;
+        least = is_less ? d[j] : least;
+      }
+      for (int64_t j = i + 1; j < n; ++j) {
+        const Mask<R> swaps = at == I(j);
+        if (!anyOf<R>(swaps)) continue;
+        d[j] = swaps ? d[i] : d[j];
+        for (int64_t k = 0; v.data && k < n; ++k) exchange(swaps, v(k, i), v(k, j));
+      }
+      d[i] = least;
+    }
+  }
+
+  int64_t n;
+  V *d, *e, *c, *s;
+  View<N> v;
+  // Of each lane: the block that is at work, its rows `low` to `high`, in reverse (all bits, or
+  // none) where numbers rise; of these the ones up to `last` are not done, which is negative where
+  // nothing is left; and the row after the block.
+  Mask<R> low, high, last, next, in_reverse;
+  Mask<R> first;  // of the rows that a step turns
+  Mask<R> whole_reversed;  // where the block is all rows
+};
+
+// a = Q t Q^H by a's lower triangle: t's diagonals, and Q as reflectors on the rows from 1 on.
+template <class T>
+void tridiagonalize(View<Number<T>> a, int64_t n, Vector<RealOf<T>>* d, Vector<RealOf<T>>* e,
+                    Number<T>* taus, Number<T>* w) {
+  using N = Number<T>;
+  using R = RealOf<T>;
+  for (int64_t k = 0; k < n; ++k) {
+    d[k] = realOf(a(k, k));
+    if (k + 1 == n) return;
+    const int64_t rest = n - k - 1;
+    N* v = &a(k + 1, k);
+    const N tau = taus[k] = makeReflector<T>(v, rest);
+    e[k] = realOf(v[0]);
+    v[0] = asNumber(N{}, all(R(1)));
+    const View<N> left = from(a, k + 1, k + 1);
+    for (int64_t i = 0; i < rest; ++i) w[i] = N{};
+    for (int64_t j = 0; j < rest; ++j) {
+      const N here = v[j];
+      N sum = w[j] + here * realOf(left(j, j));
+      for (int64_t i = j + 1; i < rest; ++i) {
+        const N x = left(i, j);
+        w[i] = w[i] + x * here;
+        sum = sum + conjugate(x) * v[i];
+      }
+      w[j] = sum;
+    }
+    N product = {};
+    for (int64_t i = 0; i < rest; ++i) {
+      w[i] = w[i] * tau;
+      product = product + conjugate(w[i]) * v[i];
+    }
+    const N factor = tau * product * all(R(-0.5));
+    for (int64_t i = 0; i < rest; ++i) w[i] = w[i] + v[i] * factor;
+    for (int64_t j = 0; j < rest; ++j) {
+      const N of_w = conjugate(w[j]), of_v = conjugate(v[j]);
+      for (int64_t i = j; i < rest; ++i) left(i, j) = left(i, j) - v[i] * of_w - w[i] * of_v;
+    }
+  }
+}
+
+// Q, by the reflectors below a's diagonal; with its rows and columns in reverse if asked.
+template <class T>
+void orthogonalBelow(View<Number<T>> a, int64_t n, const Number<T>* taus, bool in_reverse,
+                     View<Number<T>> q) {
+  using N = Number<T>;
+  for (int64_t j = 0; j + 1 < n; ++j)
+    for (int64_t i = j; i + 1 < n; ++i) q(i + 1, j + 1) = a(i + 1, j);
+  makeOrthogonal<T>(from(q, 1, 1), n - 1, n - 1, n - 1, taus);
+  for (int64_t i = 1; i < n; ++i) q(i, 0) = q(0, i) = N{};
+  q(0, 0) = asNumber(N{}, all(RealOf<T>(1)));
+  if (!in_reverse) return;
+  for (int64_t i = 0, j = n * n - 1; i < j; ++i, --j) {
+    const N old = q.data[i];
+    q.data[i] = q.data[j];
+    q.data[j] = old;
+  }
+}
+
+template <class V>
+void reverse(V* numbers, int64_t size) {
+  for (int64_t i = 0, j = size - 1; i < j; ++i, --j) {
+    const V old = numbers[i];
+    numbers[i] = numbers[j];
+    numbers[j] = old;
+  }
+}
+
+}  // namespace
+
+namespace TERCEL_ISA {
+
+template <class T>
+void syevd(const Job<T>& job) {
+  using N = Number<T>;
+  using R = RealOf<T>;
+  using V = Vector<R>;
+  const int64_t n = job.n;
+  const bool in_reverse = !job.triangle.lower;
+  N* scratch = take<T>(job, job.a, n * n, scratchOf(job));
+  if (in_reverse) reverse(scratch, n * n);
+  const View<N> a{scratch, 1, n};
+  for (int64_t j = 0; j < n; ++j) {
+    a(j, j) = asNumber(N{}, realOf(a(j, j)));
+    for (int64_t i = 0; i < j; ++i) a(i, j) = N{};
+  }
+  const Scaled<T> scaled(scratch, n * n);
+  N *q = scratch + n * n, *taus = q + n * n, *w = taus + n;
+  V *d = reinterpret_cast<V*>(w + n), *e = d + n, *rotations = e + n;
+  tridiagonalize<T>(a, n, d, e, taus, w);
+  if (in_reverse) {
+    reverse(d, n);
+    reverse(e, n - 1);
+  }
+  const View<N> v{job.has_vectors ? q : nullptr, 1, n};
+  if (v.data) orthogonalBelow<T>(a, n, taus, in_reverse, v);
+  const Mask<R> failed = SymmetricTridiagonal<T>(n, d, e, rotations, v).run() | scaled.notFinite();
+  for (int64_t i = 0; i < n; ++i) d[i] = scaled.back(d[i]);
+  putReals<R>(d, n, n, job.count, static_cast<R*>(job.values) + job.first * n);
+  if (v.data) put(job, v.data, n * n, job.a);
+  putIntegers<R>(failed & integers<R>(1), 1, job.count, job.info + job.first);
+}
+
+}  // namespace TERCEL_ISA
+}  // namespace tercel::linalg::lanes
