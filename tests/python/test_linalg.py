@@ -57,6 +57,57 @@ def test_few_columns(tercel, matrix, dtype, shape, size):
     np.testing.assert_allclose(q @ (r / a.dtype.type(unit)), a, rtol=0, atol=few * 20)
 
 
+@pytest.mark.parametrize("dtype", ["float64", "complex128"])
+@pytest.mark.parametrize("n", [1, 2, 3, 8, 12, 26, 40])
+@pytest.mark.parametrize("batch", [1, 9])
+def test_signs_of_vectors_are_as_in_lapack(tercel, cpu, matrix, dtype, n, batch):
+    opposite = []  # of each vector; but where shifts are nearly values, rounding decides
+
+    def compare(vectors, a):
+        ours, theirs = (np.asarray(vectors(jax.device_put(a, device))) for device in (tercel, cpu))
+        opposite.extend(np.real((np.conj(ours) * theirs).sum(-2)).ravel() < 0.99)
+
+    a = matrix(batch, n, n, dtype=dtype)
+    symmetric = a + np.conj(np.swapaxes(a, -1, -2))
+    for lower in (True, False):
+        compare(lambda a: jax.lax.linalg.eigh(a, lower=lower, symmetrize_input=False)[0], symmetric)
+    for rows, columns in [(n, n), (n + 2, n), (2 * n, n), (n, n + 2), (n, 2 * n)]:
+        a = matrix(batch, rows, columns, dtype=dtype)
+        compare(lambda a: jnp.linalg.svd(a, full_matrices=False)[0], a)
+        compare(lambda a: jnp.linalg.svd(a, full_matrices=False)[2].swapaxes(-1, -2), a)
+    assert np.mean(opposite) < 0.02
+
+
+@pytest.mark.parametrize("dtype", TYPES)
+@pytest.mark.parametrize("batch", [1, 9])
+def test_vectors_of_matrices_with_zeros(tercel, matrix, rng, dtype, batch):
+    tolerance = 1e3 * np.finfo(dtype).eps
+
+    def check(product, a):
+        np.testing.assert_allclose(product, a, atol=tolerance, rtol=0)
+
+    for rows, columns in [(4, 4), (9, 9), (7, 4), (4, 7), (20, 5), (5, 20)]:
+        a = matrix(batch, rows, columns, dtype=dtype) * (rng.random((batch, rows, columns)) < 0.3)
+        a = a.astype(dtype)
+        u, s, v = map(np.asarray, jnp.linalg.svd(jax.device_put(a, tercel)))
+        k = min(rows, columns)
+        check((u[..., :k] * s[:, None]) @ v[:, :k], a)
+        check(np.conj(np.swapaxes(u, 1, 2)) @ u, np.broadcast_to(np.eye(rows), u.shape))
+        check(np.conj(np.swapaxes(v, 1, 2)) @ v, np.broadcast_to(np.eye(columns), v.shape))
+        if rows != columns:
+            continue
+        symmetric = a + np.conj(np.swapaxes(a, 1, 2))
+        values, vectors = map(np.asarray, jnp.linalg.eigh(jax.device_put(symmetric, tercel)))
+        check((vectors * values[:, None]) @ np.conj(np.swapaxes(vectors, 1, 2)), symmetric)
+
+
+@pytest.mark.parametrize("method", ["eigh", "svd"])
+def test_samples_are_those_of_lapack(agree, matrix, method):
+    covariance = spd(matrix(4, 4, dtype="float64"))
+    agree(lambda c: jax.random.multivariate_normal(
+        jax.random.key(0), jnp.zeros(4), c, (5,), method=method), covariance, scale=1e4)
+
+
 @pytest.mark.parametrize("dtype", TYPES)
 def test_eigenvalues(agree, matrix, dtype):
     a = matrix(2, 5, 5, dtype=dtype)

@@ -223,8 +223,10 @@ class Bidiagonal {
     ColumnRotations<T>&left, &right;
   };
   Sides begin(const Line& line) {
-    u_.begin(line.first_column, line.isReversed());
-    v_.begin(line.first_column, line.isReversed());
+    for (ColumnRotations<T>* side : {&u_, &v_}) {
+      const Index others = line.isReversed() ? side->columns() - d_.size() : 0;
+      side->begin(others + line.first_column, line.isReversed());
+    }
     return line.isReversed() ? Sides{v_, u_} : Sides{u_, v_};
   }
   void step(const Line& line, R tau) {
@@ -309,8 +311,9 @@ bool diagonalize(VectorX<Real<T>>& d, VectorX<Real<T>>& e, MatrixX<T>& u, Matrix
   if (!Bidiagonal<T>(d, e, of_u, of_v).run()) return false;
   of_u.flush();
   of_v.flush();
+  MatrixX<T>& signs = d.size() == 1 ? u : v;
   for (Index i = 0; i < d.size(); ++i) {
-    if (d[i] < 0) v.col(i) = -v.col(i);
+    if (d[i] < 0) signs.col(i) = -signs.col(i);
     d[i] = std::abs(d[i]);
   }
   for (Index end = d.size() - 1; end > 0; --end) {

@@ -3,9 +3,9 @@
 #pragma once
 #include <algorithm>
 
-#include "runtime/linalg/lane_jacobi.h"
 #include "runtime/linalg/lane_matrices.h"
 #include "runtime/linalg/lane_reflectors.h"
+#include "runtime/linalg/lane_singular.h"
 #include "runtime/linalg/lane_symmetric.h"
 #include "runtime/linalg/lane_tridiagonal.h"
 

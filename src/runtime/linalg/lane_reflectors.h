@@ -73,5 +73,17 @@ void makeOrthogonal(View<Number<T>> a, int64_t m, int64_t n, int64_t k, const Nu
   }
 }
 
+// Q of n rows, which begins with a 1, by n - 1 reflectors in the columns of a lower triangle.
+template <class T>
+void orthogonalBelow(View<Number<T>> reflectors, int64_t n, const Number<T>* taus,
+                     View<Number<T>> q) {
+  using N = Number<T>;
+  for (int64_t j = 0; j + 1 < n; ++j)
+    for (int64_t i = j; i + 1 < n; ++i) q(i + 1, j + 1) = reflectors(i, j);
+  makeOrthogonal<T>(from(q, 1, 1), n - 1, n - 1, n - 1, taus);
+  for (int64_t i = 1; i < n; ++i) q(i, 0) = q(0, i) = N{};
+  q(0, 0) = asNumber(N{}, all(RealOf<T>(1)));
+}
+
 }  // namespace
 }  // namespace tercel::linalg::lanes

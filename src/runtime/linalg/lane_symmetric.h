@@ -1,30 +1,10 @@
 // Eigenvalues of Hermitian matrices in lanes: as symmetric.cc and symmetric_tridiagonal.h find them
 // one by one.
 #pragma once
-#include "runtime/linalg/lane_reflectors.h"
+#include "runtime/linalg/lane_rotations.h"
 
 namespace tercel::linalg::lanes {
 namespace {
-
-// (c, s) with c >= 0 turns (f, g) into (size, 0).
-template <class R>
-struct Rotation {
-  using V = Vector<R>;
-  V c, s, size;
-
-  TERCEL_PART Rotation(V f, V g) {
-    const V large = larger(absolute(f), absolute(g));
-    const Scale<R> scale = scaleOf<R>(large);
-    const V x = f * scale.by, y = g * scale.by;
-    const V length = squareRoot<R>(x * x + y * y);
-    const Mask<R> stays = large < Limits<R>::kTiny / Limits<R>::kEpsilon;
-    const V signed_length = f < 0 ? -length : length;
-    const V inverse = 1 / (stays ? all(R(1)) : signed_length);
-    c = stays ? all(R(1)) : x * inverse;
-    s = stays ? V{} : y * inverse;
-    size = stays ? V{} : signed_length * scale.back;
-  }
-};
 
 // As TwoByTwo of symmetric_tridiagonal.h.
 template <class R>
@@ -52,20 +32,6 @@ struct TwoByTwo {
     s = turns ? c0 : s0;
   }
 };
-
-// Rows [first, first + kRows) of v's columns from `begin` to `end`, each pair of which is turned.
-template <int kRows, class N, class V>
-TERCEL_PART void turnRows(View<N> v, int64_t begin, int64_t end, const V* c, const V* s) {
-  N kept[kRows];
-  for (int r = 0; r < kRows; ++r) kept[r] = v(r, begin);
-  for (int64_t k = begin; k < end; ++k)
-    for (int r = 0; r < kRows; ++r) {
-      const N next = v(r, k + 1);
-      v(r, k) = kept[r] * c[k] + next * s[k];
-      kept[r] = next * c[k] - kept[r] * s[k];
-    }
-  for (int r = 0; r < kRows; ++r) v(r, end) = kept[r];
-}
 
 // A symmetric tridiagonal matrix, of the order of 1: the diagonal d, and e beside it. The columns of
 // v, if any, are turned with it. `rotations` has room for 2 n numbers.
@@ -95,6 +61,7 @@ class SymmetricTridiagonal {
  private:
   using I = decltype(Mask<R>{}[0] + 0);
   static constexpr R kRounding = Limits<R>::kEpsilon / 2;
+  static constexpr int64_t kNone = -2;  // less than any block's last row is when it is done
 
   static R absoluteOf(R x) { return x < 0 ? -x : x; }
   bool divides(int64_t k, int l) const {
@@ -112,7 +79,7 @@ class SymmetricTridiagonal {
     whole_reversed = n > 1 ? ~divided & rises : Mask<R>{};
     if (anyOf<R>(whole_reversed)) reverse(whole_reversed);
     low = Mask<R>{};
-    last = high = integers<R>(n > 1 ? n - 1 : -1);
+    last = high = integers<R>(n > 1 ? n - 1 : kNone);
     next = integers<R>(n);
     in_reverse = whole_reversed;
     if (!anyOf<R>(divided)) return;
@@ -122,16 +89,10 @@ class SymmetricTridiagonal {
   }
   void reverse(Mask<R> lanes) const {
     for (int64_t i = 0, j = n - 1; i < j; ++i, --j) {
-      exchange(lanes, d[i], d[j]);
-      exchange(lanes, e[i], e[j - 1]);
-      for (int64_t k = 0; v.data && k < n; ++k) exchange(lanes, v(k, i), v(k, j));
+      exchange<R>(lanes, d[i], d[j]);
+      exchange<R>(lanes, e[i], e[j - 1]);
+      if (v.data) exchangeColumns<R>(lanes, v, n, i, j);
     }
-  }
-  template <class X>
-  static void exchange(Mask<R> lanes, X& x, X& y) {
-    const X old = x;
-    x = pick(lanes, y, x);
-    y = pick(lanes, old, y);
   }
 
   // The next block of several rows; if there is none, `last` is negative.
@@ -143,33 +104,33 @@ class SymmetricTridiagonal {
       if (end > first) break;
     }
     low[l] = static_cast<I>(first);
-    last[l] = high[l] = static_cast<I>(first < n ? end : -1);
+    last[l] = high[l] = static_cast<I>(first < n ? end : kNone);
     next[l] = static_cast<I>(end + 1);
     const bool rises = first < n && !(absoluteOf(d[end][l]) < absoluteOf(d[first][l]));
     in_reverse[l] = rises ? I(-1) : I(0);
     if (rises) reverse(l);
   }
-  static void exchange(int l, V& x, V& y) {
+  static void exchangeLane(int l, V& x, V& y) {
     const R old = x[l];
     x[l] = y[l];
     y[l] = old;
   }
-  static void exchange(int l, ComplexLanes<R>& x, ComplexLanes<R>& y) {
-    exchange(l, x.re, y.re);
-    exchange(l, x.im, y.im);
+  static void exchangeLane(int l, ComplexLanes<R>& x, ComplexLanes<R>& y) {
+    exchangeLane(l, x.re, y.re);
+    exchangeLane(l, x.im, y.im);
   }
   void reverse(int l) const {
     for (int64_t i = low[l], j = high[l]; i < j; ++i, --j) {
-      exchange(l, d[i], d[j]);
-      exchange(l, e[i], e[j - 1]);
-      for (int64_t k = 0; v.data && k < n; ++k) exchange(l, v(k, i), v(k, j));
+      exchangeLane(l, d[i], d[j]);
+      exchangeLane(l, e[i], e[j - 1]);
+      for (int64_t k = 0; v.data && k < n; ++k) exchangeLane(l, v(k, i), v(k, j));
     }
   }
   // Where no row is left, the next block.
   void endBlocks() {
-    const Mask<R> ended = (last >= 0) & (last <= low);
+    const Mask<R> ended = (last != kNone) & (last <= low);
     if (!anyOf<R>(ended)) return;
-    last = ended & (next >= I(n)) ? integers<R>(-1) : last;
+    last = (ended & (next >= I(n))) ? integers<R>(kNone) : last;
     const Mask<R> changes = ended & ((next < I(n)) | (in_reverse & ~whole_reversed));
     if (!anyOf<R>(changes)) return;
     for (int l = 0; l < kLanes<R>; ++l) {
@@ -232,7 +193,7 @@ class SymmetricTridiagonal {
       }
       if (anyOf<R>(begins & is_two)) solveTwo(k, begins & is_two);
     }
-    if (v.data) turnColumns(from, to);
+    if (v.data) turnColumns(v, n, from, to, c, s);
     last = is_two ? last - 2 : last;
     endBlocks();
   }
@@ -262,12 +223,6 @@ class SymmetricTridiagonal {
     c[k] = chosen ? two.c : c[k];
     s[k] = chosen ? (reversed ? -two.s : two.s) : s[k];
   }
-  void turnColumns(int64_t from, int64_t to) const {
-    int64_t i = 0;
-    for (; i + 4 <= n; i += 4) turnRows<4>(lanes::from(v, i, 0), from, to, c, s);
-    for (; i < n; ++i) turnRows<1>(lanes::from(v, i, 0), from, to, c, s);
-  }
-
   // By exchanges of the next one with the least of the rest.
   void sort() const {
     for (int64_t i = 0; i + 1 < n; ++i) {
@@ -282,7 +237,7 @@ class SymmetricTridiagonal {
         const Mask<R> swaps = at == I(j);
         if (!anyOf<R>(swaps)) continue;
         d[j] = swaps ? d[i] : d[j];
-        for (int64_t k = 0; v.data && k < n; ++k) exchange(swaps, v(k, i), v(k, j));
+        if (v.data) exchangeColumns<R>(swaps, v, n, i, j);
       }
       d[i] = least;
     }
@@ -292,7 +247,7 @@ class SymmetricTridiagonal {
   V *d, *e, *c, *s;
   View<N> v;
   // Of each lane: the block that is at work, its rows `low` to `high`, in reverse (all bits, or
-  // none) where numbers rise; of these the ones up to `last` are not done, which is negative where
+  // none) where numbers rise; of these the ones up to `last` are not done, which is kNone where
   // nothing is left; and the row after the block.
   Mask<R> low, high, last, next, in_reverse;
   Mask<R> first;  // of the rows that a step turns
@@ -339,24 +294,6 @@ void tridiagonalize(View<Number<T>> a, int64_t n, Vector<RealOf<T>>* d, Vector<R
   }
 }
 
-// Q, by the reflectors below a's diagonal; with its rows and columns in reverse if asked.
-template <class T>
-void orthogonalBelow(View<Number<T>> a, int64_t n, const Number<T>* taus, bool in_reverse,
-                     View<Number<T>> q) {
-  using N = Number<T>;
-  for (int64_t j = 0; j + 1 < n; ++j)
-    for (int64_t i = j; i + 1 < n; ++i) q(i + 1, j + 1) = a(i + 1, j);
-  makeOrthogonal<T>(from(q, 1, 1), n - 1, n - 1, n - 1, taus);
-  for (int64_t i = 1; i < n; ++i) q(i, 0) = q(0, i) = N{};
-  q(0, 0) = asNumber(N{}, all(RealOf<T>(1)));
-  if (!in_reverse) return;
-  for (int64_t i = 0, j = n * n - 1; i < j; ++i, --j) {
-    const N old = q.data[i];
-    q.data[i] = q.data[j];
-    q.data[j] = old;
-  }
-}
-
 template <class V>
 void reverse(V* numbers, int64_t size) {
   for (int64_t i = 0, j = size - 1; i < j; ++i, --j) {
@@ -364,6 +301,14 @@ void reverse(V* numbers, int64_t size) {
     numbers[i] = numbers[j];
     numbers[j] = old;
   }
+}
+
+// With Q's rows and columns in reverse if asked.
+template <class T>
+void orthogonalBelow(View<Number<T>> a, int64_t n, const Number<T>* taus, bool in_reverse,
+                     View<Number<T>> q) {
+  orthogonalBelow<T>(from(a, 1, 0), n, taus, q);
+  if (in_reverse) reverse(q.data, n * n);
 }
 
 }  // namespace

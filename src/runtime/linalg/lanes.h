@@ -37,6 +37,12 @@ struct Job {
   void* scratch = nullptr;  // 64-byte aligned: scratchElements() for each lane
 };
 
+// Of so many more rows than columns LAPACK finds the triangle of the QR factorisation first, before
+// singular values.
+constexpr bool isTall(int64_t rows, int64_t columns, bool is_complex) {
+  return is_complex ? rows >= columns * 17 / 9 : rows >= columns * 11 / 6;
+}
+
 #define TERCEL_LANE_FUNCTIONS(X) X(potrf) X(getrf) X(trsm) X(geqrf) X(orgqr) X(ormqr) X(syevd) \
   X(gesdd) X(gehrd) X(gtsv)
 

@@ -48,6 +48,7 @@ class ColumnRotations {
   explicit ColumnRotations(MatrixX<T>& matrix)
       : matrix_(matrix), turns_(2 * kMostSweeps * matrix.cols()) {}
 
+  Index columns() const { return matrix_.cols(); }
   // The next rotations turn columns `first` and `first` + 1, and so on, one after the other. In
   // reverse, columns count from the last one.
   void begin(Index first, bool in_reverse = false) {

@@ -179,12 +179,6 @@ Svd<T> decompose(MatrixX<T>& a, Index columns, bool is_turned) {
   return svd;
 }
 
-// Of so many more rows than columns LAPACK finds the triangle of the QR factorisation first.
-template <class T>
-bool isTall(Index m, Index n) {
-  return kIsComplex<T> ? m >= n * 17 / 9 : m >= n * 11 / 6;
-}
-
 // The same of any such matrix.
 template <class T>
 Svd<T> decomposeScaled(MatrixX<T> a, Index columns, bool is_turned) {
@@ -192,7 +186,7 @@ Svd<T> decomposeScaled(MatrixX<T> a, Index columns, bool is_turned) {
   const Real<T> scale = scaleOf<T>(a);
   a = a / scale;
   Svd<T> svd;
-  if (!isTall<T>(m, n)) {
+  if (!lanes::isTall(m, n, kIsComplex<T>)) {
     svd = decompose<T>(a, columns, is_turned);
   } else {
     VectorX<T> taus(n);
@@ -227,7 +221,7 @@ Status gesdd(const Call& call) {
   TERCEL_TRY(arguments.status());
   const double cost = 12.0 * m * n * k;
   const double worth = mode == 'N' ? 2.5 : kIsComplex<T> ? 3 : 4;
-  if (isBatchForRotations(*call.signature, worth)) {
+  if (k > 0 && k <= kUndivided && isBatchForRotations(*call.signature, worth)) {
     const Index side = std::max(m, n);
     arguments.copy(0, 0);
     const lanes::Job<T> job{.a = copy.data,
@@ -239,7 +233,7 @@ Status gesdd(const Call& call) {
                             .m = m,
                             .n = n,
                             .k = mode == 'A' ? side : k};
-    return forEachInLanes<T>(call, arguments.batch(), cost, 2 * side * side + k * k + 2 * k, job,
+    return forEachInLanes<T>(call, arguments.batch(), cost, 2 * side * side + 4 * k * k + 9 * k, job,
                              lanes::gesdd<T>);
   }
   return forEachIn(call, arguments.batch(), cost, [&](Index b) {
