@@ -160,6 +160,8 @@ TEST(Host, SaysWhatThereIs) {
 TEST(Host, CpuFeatures) {
   EXPECT_TRUE(checkCpu(kHostArchitecture, "").ok());
   EXPECT_TRUE(checkCpu(kHostArchitecture, "-avx512f,+cx8,+fxsr").ok());
+  EXPECT_EQ(checkCpu(kHostArchitecture, "+cx8,+unheard-of").ok(),
+            kHostArchitecture != Architecture::x86_64);
   const auto other = kHostArchitecture == Architecture::x86_64 ? Architecture::aarch64
                                                                : Architecture::x86_64;
   Status elsewhere = checkCpu(other, "");

@@ -7,6 +7,7 @@
 #include <algorithm>
 
 #include "compiler/codegen/codegen.h"
+#include "core/cpu_features.h"
 #include "core/tile_registers.h"
 
 namespace tercel::codegen {
@@ -41,6 +42,11 @@ Target armTarget() {
           .slow_division = false};
 }
 
+// With its sign; without what no machine could refuse.
+std::string signedName(std::string_view name, bool is_there) {
+  return cat(is_there && isCpuFeature(name) ? '+' : '-', name);
+}
+
 // In one order: the string keys caches of code.
 std::string joined(std::vector<std::string> names) {
   std::ranges::sort(names);
@@ -56,7 +62,7 @@ Target hostTarget() {
     for (const char* name : {"amx-tile", "amx-bf16", "amx-int8"}) features[name] = false;
   std::vector<std::string> names;
   for (const auto& feature : features)
-    names.push_back(cat(feature.second ? '+' : '-', std::string_view(feature.first())));
+    names.push_back(signedName(feature.first(), feature.second));
   target.features = joined(std::move(names));
   readX86Features(target, [&](const char* name) { return features.lookup(name); });
   if (long l2 = sysconf(_SC_LEVEL2_CACHE_SIZE); l2 > 0) target.l2_bytes = l2;
@@ -82,7 +88,7 @@ Result<Target> Target::named(std::string_view cpu) {
   llvm::SmallVector<llvm::StringRef, 64> features;
   llvm::X86::getFeaturesForCPU(target.cpu, features);
   std::vector<std::string> names;
-  for (llvm::StringRef name : features) names.push_back(cat('+', std::string_view(name)));
+  for (llvm::StringRef name : features) names.push_back(signedName(name, true));
   target.features = joined(std::move(names));
   readX86Features(target, [&](const char* name) { return llvm::is_contained(features, name); });
   return target;

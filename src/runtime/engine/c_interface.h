@@ -9,33 +9,48 @@
 #include <string>
 
 #include "core/status.h"
+#include "core/thread_exit.h"
 #include "program/tercel_program.h"
 #include "runtime/engine/instance.h"
 
 namespace tercel::engine {
 
-// Of the last call on this thread that failed.
-inline std::string& lastError() {
+// Of the last call on this thread that failed. Null where there is no memory for it.
+inline std::string* lastError() {
+  static thread_local constinit bool is_noted = false;
+  if (!is_noted && !hasMemoryToNoteDestructor()) return nullptr;
+  is_noted = true;
   static thread_local std::string message;
-  return message;
+  return &message;
+}
+inline void noteError(const std::string& message) noexcept {
+  std::string* last = lastError();
+  try {
+    if (last) *last = message;
+  } catch (const std::bad_alloc&) {
+    *last = "no memory";  // short: takes none
+  }
 }
 
 // f()'s code. No exception leaves a C interface.
 template <class F>
 int guarded(F&& f) noexcept {
-  auto report = [](const Status& status) {
-    if (!status.ok()) lastError() = status.message();
-    return static_cast<int>(status.code());
-  };
   try {
-    return report(f());
-  } catch (const CheckFailure& failure) {
-    return report(Status(Code::internal, failure.message));
+    try {
+      const Status status = f();
+      if (!status.ok()) noteError(status.message());
+      return static_cast<int>(status.code());
+    } catch (const CheckFailure& failure) {
+      noteError(failure.message);
+    } catch (const std::bad_alloc&) {
+      throw;
+    } catch (const std::exception& exception) {
+      noteError(exception.what());
+    }
+    return static_cast<int>(Code::internal);
   } catch (const std::bad_alloc&) {
-    lastError() = "no memory";  // short: takes none
+    noteError("no memory");
     return static_cast<int>(Code::resource_exhausted);
-  } catch (const std::exception& exception) {
-    return report(Status(Code::internal, exception.what()));
   }
 }
 

@@ -7,10 +7,9 @@
 #include <cstdio>
 #include <cstdlib>
 #include <string>
-#include <utility>
 #include <vector>
 
-#include "core/tile_registers.h"
+#include "core/cpu_features.h"
 
 namespace tercel::engine {
 namespace {
@@ -81,22 +80,6 @@ double cpuQuota() {
   return least;
 }
 
-// Code for others than x86-64 asks for nothing that one of their CPUs may lack.
-bool cpuSupports([[maybe_unused]] std::string_view feature) {
-#if defined(__x86_64__)
-  __builtin_cpu_init();
-  if (feature == "amx-tile") return useTileRegisters();
-  const std::pair<const char*, bool> known[] = {
-#define CPU_FEATURE(name) {name, __builtin_cpu_supports(name) != 0},
-#include "runtime/engine/cpu_features.def"
-  };
-  for (const auto& [name, is_there] : known) {
-    if (feature == name) return is_there;
-  }
-#endif
-  return true;
-}
-
 }  // namespace
 
 int availableCpus() {
@@ -125,7 +108,7 @@ Status checkCpu(Architecture architecture, std::string_view features) {
   while (!features.empty()) {
     std::string_view feature = features.substr(0, features.find(','));
     features.remove_prefix(std::min(features.size(), feature.size() + 1));
-    if (feature.starts_with('+') && !cpuSupports(feature.substr(1))) {
+    if (feature.starts_with('+') && !cpuHas(feature.substr(1))) {
       return failedPrecondition("the program was compiled for a CPU with ", feature.substr(1),
                                 ", which this one lacks");
     }

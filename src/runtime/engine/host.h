@@ -19,7 +19,7 @@ inline int threadsFor(int64_t wanted) {
 int64_t availableMemory();
 
 // FAILED_PRECONDITION where code was made for another architecture, or for `features`
-// ("+avx2,+fma,-avx512f") of which this CPU lacks one; only cpu_features.def's are looked at.
+// ("+avx2,+fma,-avx512f") of which this CPU lacks one.
 Status checkCpu(Architecture architecture, std::string_view features);
 
 }  // namespace tercel::engine

@@ -182,7 +182,10 @@ Status valueAt(const program::Artifact& artifact, size_t procedure, size_t index
 
 int32_t tercel_api_version(void) { return TERCEL_API_VERSION; }
 
-const char* tercel_error_message(void) { return engine::lastError().c_str(); }
+const char* tercel_error_message(void) {
+  const std::string* message = engine::lastError();
+  return message ? message->c_str() : "no memory";
+}
 
 int tercel_program_load(const void* bytes, size_t size, const tercel_load_options* options,
                         tercel_program** program) {

@@ -6,6 +6,7 @@
 #include <chrono>
 #include <cstdlib>
 
+#include "core/thread_exit.h"
 #include "runtime/engine/host.h"
 
 namespace tercel::engine {
@@ -50,27 +51,39 @@ struct Scratch {
   }
 };
 
-thread_local Scratch scratch;
+// Null where there is no memory for it.
+Scratch* scratchOfThread() {
+  thread_local constinit bool is_noted = false;
+  if (!is_noted && !hasMemoryToNoteDestructor()) return nullptr;
+  is_noted = true;
+  thread_local constinit Scratch scratch;
+  return &scratch;
+}
 
 }  // namespace
 
 void* threadScratch(size_t bytes) {
-  if (bytes <= scratch.bytes && scratch.data) return scratch.data;
-  scratch.release();
-  scratch.bytes = std::max<size_t>(4096, (bytes + 63) / 64 * 64);
-  scratch.data = std::aligned_alloc(64, scratch.bytes);
-  if (!scratch.data) scratch.bytes = 0;
-  return scratch.data;
+  Scratch* scratch = scratchOfThread();
+  if (!scratch) return nullptr;
+  if (bytes <= scratch->bytes && scratch->data) return scratch->data;
+  scratch->release();
+  scratch->bytes = std::max<size_t>(4096, (bytes + 63) / 64 * 64);
+  scratch->data = std::aligned_alloc(64, scratch->bytes);
+  if (!scratch->data) scratch->bytes = 0;
+  return scratch->data;
 }
 
-ScratchLoan::ScratchLoan(void* data, size_t bytes)
-    : before_{scratch.data, scratch.bytes, scratch.is_lent} {
-  scratch.data = data;
-  scratch.bytes = bytes;
-  scratch.is_lent = true;
+ScratchLoan::ScratchLoan(void* data, size_t bytes) {
+  Scratch* scratch = scratchOfThread();
+  if (!scratch) throw std::bad_alloc();
+  before_ = {scratch->data, scratch->bytes, scratch->is_lent};
+  scratch->data = data;
+  scratch->bytes = bytes;
+  scratch->is_lent = true;
 }
 
 ScratchLoan::~ScratchLoan() {
+  Scratch& scratch = *scratchOfThread();
   scratch.release();
   scratch.data = before_.data;
   scratch.bytes = before_.bytes;

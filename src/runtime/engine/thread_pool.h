@@ -21,6 +21,7 @@ void* threadScratch(size_t bytes);
 // While it lives, the calling thread's requests that fit are served from `data`.
 class ScratchLoan {
  public:
+  // Throws std::bad_alloc.
   ScratchLoan(void* data, size_t bytes);
   ~ScratchLoan();
   ScratchLoan(const ScratchLoan&) = delete;

@@ -15,6 +15,9 @@ struct Svd {
   bool converged = false;
 };
 
+template <class T>
+using VectorRef = Eigen::Ref<VectorX<T>>;
+
 // What a panel's reflectors change in the rows and columns from its first on: a -= left right^H.
 // Those of columns are v in left and what it is multiplied by in right, those of rows the reverse.
 template <class T>
@@ -29,17 +32,17 @@ struct Panel {
         product(2 * most) {}
 
   // x -= to from^H y, of the last rows of both
-  void apply(const MatrixX<T>& to, const MatrixX<T>& from, const VectorX<T>& y, VectorX<T>& x) {
+  void apply(const MatrixX<T>& to, const MatrixX<T>& from, const VectorRef<T>& y, VectorRef<T> x) {
     product.head(terms).setZero();
     addAdjointProduct<T>(from.bottomLeftCorner(y.size(), terms), y.data(), 1, product.data());
     addProduct<T>(to.bottomLeftCorner(x.size(), terms), product.data(), -1, x.data());
   }
   // x -= to from(row)^H, of the last rows of `to`
-  void applyRow(const MatrixX<T>& to, const MatrixX<T>& from, Index row, VectorX<T>& x) {
+  void applyRow(const MatrixX<T>& to, const MatrixX<T>& from, Index row, VectorRef<T> x) {
     for (Index i = 0; i < terms; ++i) product[i] = Eigen::numext::conj(from(row, i));
     addProduct<T>(to.bottomLeftCorner(x.size(), terms), product.data(), -1, x.data());
   }
-  void append(const VectorX<T>& of_left, const VectorX<T>& of_right) {
+  void append(const VectorRef<T>& of_left, const VectorRef<T>& of_right) {
     left.col(terms).tail(of_left.size()) = of_left;
     right.col(terms++).tail(of_right.size()) = of_right;
   }
@@ -47,7 +50,7 @@ struct Panel {
 
 // The reflector of x: v, with 1 first, replaces it, and beta what it was.
 template <class T>
-T takeReflector(VectorX<T>& x, Real<T>& beta) {
+T takeReflector(VectorRef<T> x, Real<T>& beta) {
   const T tau = makeReflector<T>(x);
   beta = Eigen::numext::real(x[0]);
   x[0] = T(1);
@@ -81,18 +84,21 @@ void bidiagonalize(MatrixRef<T> a, VectorX<Real<T>>& d, VectorX<Real<T>>& e, Vec
                    VectorX<T>& right, MatrixX<T>& rows) {
   const Index m = a.rows(), n = a.cols();
   if (staysNearBothWays<T>(a)) return bidiagonalizeNear<T>(a, d, e, left, right, rows);
-  VectorX<T> v, y, u, x;
+  // Never resized: Eigen could not, where there is no memory.
+  VectorX<T> all_v(m), all_y(n), all_u(n), all_x(m);
   for (Index first = 0; first < n; first += kPanel) {
     const Index end = std::min(first + kPanel, n);
     Panel<T> panel(m - first, n - first, end - first);
     for (Index j = first; j < end; ++j) {
       const Index rest = n - j - 1, below = m - j - 1;
+      VectorRef<T> v = all_v.head(below + 1), y = all_y.head(rest);
+      VectorRef<T> u = all_u.head(rest), x = all_x.head(below);
       v = a.col(j).tail(below + 1);
       panel.applyRow(panel.left, panel.right, j - first, v);
       left[j] = takeReflector<T>(v, d[j]);
       a.col(j).tail(below + 1) = v;
       if (rest == 0) return;
-      y = VectorX<T>::Zero(rest);
+      y.setZero();
       addAdjointProduct<T>(a.block(j, j + 1, below + 1, rest), v.data(), 1, y.data());
       panel.apply(panel.right, panel.left, v, y);
       y *= left[j];
@@ -101,7 +107,7 @@ void bidiagonalize(MatrixRef<T> a, VectorX<Real<T>>& d, VectorX<Real<T>>& e, Vec
       panel.applyRow(panel.right, panel.left, j - first, u);
       right[j] = takeReflector<T>(u, e[j]);
       rows.col(j).tail(rest) = u;
-      x = VectorX<T>::Zero(below);
+      x.setZero();
       addProduct<T>(a.bottomRightCorner(below, rest), u.data(), 1, x.data());
       panel.apply(panel.left, panel.right, u, x);
       x *= right[j];

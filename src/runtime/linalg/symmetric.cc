@@ -9,6 +9,8 @@ namespace {
 
 template <class T>
 using RealVectorRef = Eigen::Ref<VectorX<Real<T>>>;
+template <class T>
+using VectorRef = Eigen::Ref<VectorX<T>>;
 
 // What a panel's reflectors change in the rows from its first on: a -= left right^H, where left has
 // v(0) w(0) v(1) w(1) ... and right w(0) v(0) w(1) v(1) ...
@@ -32,7 +34,7 @@ struct Panel {
     for (Index i = 0; i < 2 * pairs; ++i) product[i] = Eigen::numext::conj(right(row, i));
     addProduct<T>(left.block(row, 0, left.rows() - row, 2 * pairs), product.data(), -1, x);
   }
-  void append(const VectorX<T>& v, const VectorX<T>& w) {
+  void append(const VectorRef<T>& v, const VectorRef<T>& w) {
     left.col(2 * pairs).tail(v.size()) = right.col(2 * pairs + 1).tail(v.size()) = v;
     left.col(2 * pairs + 1).tail(v.size()) = right.col(2 * pairs).tail(v.size()) = w;
     ++pairs;
@@ -48,11 +50,10 @@ struct TridiagonalForm {
   Eigen::Ref<VectorX<T>> taus;
 
   // Column k, which has seen all reflectors before its own: v, without elements after the last one.
-  void takeColumn(Index k, VectorX<T>& v) {
-    const Index rest = a.rows() - k - 1;
+  void takeColumn(Index k, VectorRef<T> v) {
+    const Index rest = v.size();
     d[k] = Eigen::numext::real(a(k, k));
     a(k, k) = d[k];
-    v.resize(rest);
     if (rest == 0) return;
     taus[k] = makeReflector<T>(a.col(k).tail(rest));
     e[k] = Eigen::numext::real(a(k + 1, k));
@@ -60,7 +61,7 @@ struct TridiagonalForm {
     v[0] = T(1);
   }
   // w = a v becomes that for which a changes by -v w^H - w v^H.
-  void finishProduct(Index k, const VectorX<T>& v, VectorX<T>& w) const {
+  void finishProduct(Index k, const VectorRef<T>& v, VectorRef<T> w) const {
     w *= taus[k];
     w += v * (T(-0.5) * taus[k] * w.dot(v));
   }
@@ -70,13 +71,15 @@ struct TridiagonalForm {
 template <class T>
 void tridiagonalizeNear(TridiagonalForm<T> form) {
   MatrixRef<T>& a = form.a;
-  VectorX<T> v, w;
-  for (Index k = 0; k < a.rows(); ++k) {
+  const Index n = a.rows();
+  VectorX<T> all_v(n), all_w(n);  // never resized: Eigen could not, where there is no memory
+  for (Index k = 0; k < n; ++k) {
+    const Index rest = n - k - 1;
+    VectorRef<T> v = all_v.head(rest), w = all_w.head(rest);
     form.takeColumn(k, v);
-    const Index rest = v.size();
     if (rest == 0) return;
     MatrixRef<T> left = a.bottomRightCorner(rest, rest);
-    w = VectorX<T>::Zero(rest);
+    w.setZero();
     addHermitianProduct<T>(left, v.data(), 1, w.data());
     form.finishProduct(k, v, w);
     dense::addRankTwo<T>({rest, v.data(), w.data(), left.data(), left.outerStride()});
@@ -88,16 +91,17 @@ void tridiagonalize(TridiagonalForm<T> form) {
   MatrixRef<T>& a = form.a;
   const Index n = a.rows();
   if (staysNearBothWays<T>(a)) return tridiagonalizeNear<T>(form);
-  VectorX<T> v, w;
+  VectorX<T> all_v(n), all_w(n);
   for (Index first = 0; first < n; first += kPanel) {
     const Index end = std::min(first + kPanel, n);
     Panel<T> panel(n - first, end - first);
     for (Index k = first; k < end; ++k) {
+      const Index rest = n - k - 1;
+      VectorRef<T> v = all_v.head(rest), w = all_w.head(rest);
       panel.applyToColumn(k - first, &a(k, k));
       form.takeColumn(k, v);
-      const Index rest = v.size();
       if (rest == 0) return;
-      w = VectorX<T>::Zero(rest);
+      w.setZero();
       addHermitianProduct<T>(a.bottomRightCorner(rest, rest), v.data(), 1, w.data());
       panel.apply(k + 1 - first, v.data(), w.data());
       form.finishProduct(k, v, w);
