@@ -8,6 +8,7 @@
 #include "aot/library.h"
 #include "program/tercel_aot.h"
 #include "runtime/engine/c_interface.h"
+#include "runtime/engine/loaded_artifact.h"
 #include "runtime/engine/mapped_file.h"
 
 namespace aot = tercel::aot;
@@ -103,13 +104,15 @@ int tercel_artifact_create(const char* name, tercel_artifact** artifact) {
   });
 }
 
-int tercel_artifact_parse(const void* bytes, size_t size, tercel_artifact** artifact) {
+int tercel_artifact_parse(const void* bytes, size_t size, const char* weights_path,
+                          tercel_artifact** artifact) {
   return guarded([&]() -> Status {
     if (!artifact || !bytes) return tercel::invalidArgument("no bytes, or no place");
     *artifact = nullptr;
     const auto* first = static_cast<const std::byte*>(bytes);
     TERCEL_ASSIGN(program::Artifact parsed,
                   program::deserializeArtifact({nullptr, {first, size}}));
+    TERCEL_TRY(tercel::engine::readWeights(parsed, textOf(weights_path)));
     *artifact = new tercel_artifact(aot::ArtifactBuilder(std::move(parsed)));
     return Status();
   });
@@ -184,6 +187,8 @@ int tercel_artifact_save(const tercel_artifact* artifact, const char* path) {
 int tercel_artifact_save_apart(const tercel_artifact* artifact, const char* path,
                                const char* weights_path) {
   return guarded([&]() -> Status {
+    if (textOf(path) == textOf(weights_path))
+      return tercel::invalidArgument("the weights and the program cannot both be written to ", path);
     TERCEL_ASSIGN(program::Artifact finished, artifact->builder.finish());
     finished.has_side_file = true;
     const std::vector<std::byte> file = program::serializeArtifact(finished);

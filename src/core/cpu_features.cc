@@ -5,37 +5,44 @@
 namespace tercel {
 namespace {
 
-constexpr std::string_view kChecked[] = {
-#define CPU_FEATURE(name) name,
+// As texts of names that end in a comma: small in saved libraries.
+constexpr std::string_view kChecked =
+#define CPU_FEATURE(name) name ","
 #include "core/cpu_features.def"
-};
-constexpr std::string_view kInName[] = {
+    ;
+constexpr std::string_view kInName =
 #define CPU_FEATURE(name)
-#define CPU_FEATURE_IN_NAME(name) name,
+#define CPU_FEATURE_IN_NAME(name) name ","
 #include "core/cpu_features.def"
-};
+    ;
 
-template <size_t kCount>
-bool contains(const std::string_view (&names)[kCount], std::string_view name) {
-  for (std::string_view other : names)
-    if (other == name) return true;
-  return false;
+// The place of a name in such a text; negative where it is not there.
+int placeIn(std::string_view names, std::string_view name) {
+  for (int place = 0; !names.empty(); ++place) {
+    const size_t end = names.find(',');
+    if (names.substr(0, end) == name) return place;
+    names.remove_prefix(end + 1);
+  }
+  return -1;
 }
 
 }  // namespace
 
 bool isCpuFeature(std::string_view name) {
-  return contains(kChecked, name) || contains(kInName, name);
+  return placeIn(kChecked, name) >= 0 || placeIn(kInName, name) >= 0;
 }
 
 bool cpuHas([[maybe_unused]] std::string_view name) {
 #if defined(__x86_64__)
-  __builtin_cpu_init();
   if (name == "amx-tile") return useTileRegisters();
-#define CPU_FEATURE(feature) \
-  if (name == feature) return __builtin_cpu_supports(feature) != 0;
+  const int place = placeIn(kChecked, name);
+  if (place < 0) return placeIn(kInName, name) >= 0;
+  __builtin_cpu_init();
+  const bool has[] = {
+#define CPU_FEATURE(feature) __builtin_cpu_supports(feature) != 0,
 #include "core/cpu_features.def"
-  return contains(kInName, name);
+  };
+  return has[place];
 #else
   return true;
 #endif

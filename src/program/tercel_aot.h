@@ -80,8 +80,9 @@ typedef struct tercel_library_options {
 } tercel_library_options;
 
 TERCEL_EXPORT int tercel_artifact_create(const char* name, tercel_artifact** artifact);
-/* From what tercel_artifact_serialize wrote. */
-TERCEL_EXPORT int tercel_artifact_parse(const void* bytes, size_t size,
+/* From what tercel_artifact_serialize wrote; or tercel_artifact_save_apart, whose weights lie in the
+ * file weights_path, else NULL. */
+TERCEL_EXPORT int tercel_artifact_parse(const void* bytes, size_t size, const char* weights_path,
                                         tercel_artifact** artifact);
 TERCEL_EXPORT void tercel_artifact_destroy(tercel_artifact* artifact);
 

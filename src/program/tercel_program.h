@@ -8,7 +8,7 @@
  *   tercel_instance* instance;
  *   if (tercel_program_load(bytes, size, NULL, &program)) puts(tercel_error_message());
  *   tercel_instance_create(program, NULL, &instance);
- *   tercel_instance_call(instance, procedure, args, results);
+ *   tercel_instance_call(instance, procedure, args, num_args, results, num_results);
  *   tercel_instance_destroy(instance);
  *   tercel_program_destroy(program);
  *
@@ -100,7 +100,8 @@ typedef struct tercel_buffer {
 } tercel_buffer;
 
 /* A custom call of the program: anything but TERCEL_OK stops the procedure with that tercel_code;
- * what is none is TERCEL_UNKNOWN. */
+ * what is none is TERCEL_UNKNOWN. Of a target that it does not serve it returns TERCEL_UNIMPLEMENTED:
+ * jax.debug.print then writes to stderr. */
 typedef struct tercel_custom_call {
   size_t struct_size;
   const char* target;

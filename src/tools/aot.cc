@@ -33,6 +33,7 @@ others), or an artifact that tercel.aot saved. FOLDER gets a library: NAME.so, N
                        0 to 3 (default: 2, which is the plugin's)
   --num-threads=N      of instances that do not say, the caller's included (default: 1)
   --artifact=PATH      write the artifact too
+  --weights=FILE       the side file of an artifact that was saved with one
   --side-file          keep the globals' values in NAME.weights, of the artifact PATH.weights
 )";
 
@@ -40,7 +41,7 @@ constexpr char kNoTargets[] = "-";
 
 struct Request {
   static constexpr int64_t kUnset = INT64_MIN;
-  std::string file, folder, name, procedure, targets, artifact;
+  std::string file, folder, name, procedure, targets, artifact, weights;
   SizeFlags sizes;
   bool side_file = false;
   int64_t optimization_level = kUnset, num_threads = kUnset;
@@ -55,6 +56,7 @@ Result<Request> parse(CommandLine& line) {
   if (request.targets.empty()) return invalidArgument("--targets= names none; see --help");
   if (request.targets == kNoTargets) request.targets.clear();
   request.artifact = line.value("artifact");
+  request.weights = line.value("weights");
   request.side_file = line.flag("side-file");
   request.sizes = sizeFlags(line);
   TERCEL_ASSIGN(request.optimization_level, line.number("optimization-level", Request::kUnset));
@@ -148,7 +150,8 @@ Result<tercel_artifact*> makeArtifact(const Plugin& plugin, const Request& reque
     if (!request.name.empty() || !request.procedure.empty()) {
       return invalidArgument("an artifact has its names: --name and --procedure are for StableHLO");
     }
-    TERCEL_TRY(CALL(plugin, tercel_artifact_parse, file.data(), file.size(), &artifact));
+    TERCEL_TRY(CALL(plugin, tercel_artifact_parse, file.data(), file.size(),
+                    request.weights.c_str(), &artifact));
     if (!request.targets.empty()) {
       TERCEL_TRY(compile(plugin, request, artifact));
     } else if (!request.sizes.sizes.empty() || !request.sizes.shapes.empty()) {
@@ -157,6 +160,9 @@ Result<tercel_artifact*> makeArtifact(const Plugin& plugin, const Request& reque
       return invalidArgument("an artifact is compiled already: name the --targets, too");
     }
     return artifact;
+  }
+  if (!request.weights.empty()) {
+    return invalidArgument("--weights is for artifacts, and ", request.file, " is none");
   }
   TERCEL_ASSIGN(const ExportedFile exported, readExported(std::move(file)));
   TERCEL_ASSIGN(const auto signatures, signaturesOf(exported.arguments, request.sizes));

@@ -192,6 +192,11 @@ def test_values_in_a_file_of_their_own(artifact, batch, tmp_path):
                                    (whole, weights, "has its weights inside")):
         with pytest.raises(RuntimeError, match=message):
             package.load(source, weights=other)
+    before = path.read_bytes(), weights.read_bytes()
+    (tmp_path / "link").symlink_to(path)
+    with pytest.raises(RuntimeError, match="cannot both be written to"):
+        artifact.save(path, weights_path=tmp_path / "link")
+    assert (path.read_bytes(), weights.read_bytes()) == before
 
 
 def test_saving_through_a_link(tmp_path):

@@ -298,6 +298,22 @@ def test_an_artifact_has_its_names(tmp_path):
         assert "an artifact has its names" in tool(AOT, path, "-o", tmp_path, flag, fails=True)
 
 
+def test_an_artifact_whose_weights_lie_apart(tmp_path):
+    path, weights = tmp_path / "f.tercel", tmp_path / "f.weights"
+
+    class Scaled(Program):
+        _w = jnp.arange(1000.0)
+
+        def run(self, x=Program.like(np.float32(1))):
+            return self._w * x
+
+    Program.get_compiled_artifact(Scaled).save(path, weights_path=weights)
+    assert "--weights" in tool(AOT, path, "-o", tmp_path, fails=True)
+    tool(AOT, path, "-o", tmp_path, f"--weights={weights}", f"--artifact={tmp_path / 'whole'}")
+    np.testing.assert_array_equal(tercel.load(tmp_path / "whole").run(np.float32(2)),
+                                  2 * np.arange(1000.0, dtype=np.float32))
+
+
 def test_the_library_of_an_artifact_for_other_cpus(tmp_path):
     path = tmp_path / "f.tercel"
     aot.compile(function, X, Y).save(path)

@@ -47,9 +47,9 @@ class Artifact:
         """Writes one file with the program and its code for all targets. `num_threads` as in
         get_compiled_artifact, where another number is wanted. Of a link, it writes the target.
         With `weights_path` the globals' values lie there, for tercel.load to map into memory."""
+        to = os.fsencode(_followed(path))
         weights = weights_path if weights_path is None else os.fsencode(_followed(weights_path))
-        builder = self._builder_for(num_threads=num_threads)
-        builder.save(os.fsencode(_followed(path)), weights)
+        self._builder_for(num_threads=num_threads).save(to, weights)
 
     def save_library(self, directory, targets=None, side_file=False, runtime_directory=None,
                      optimization_level=None, num_threads=None):

@@ -46,7 +46,7 @@ _POINTER, _TEXT = ctypes.c_void_p, ctypes.c_char_p
 
 _FUNCTIONS = {
     "tercel_artifact_create": [_TEXT, _POINTER],
-    "tercel_artifact_parse": [_TEXT, ctypes.c_size_t, _POINTER],
+    "tercel_artifact_parse": [_TEXT, ctypes.c_size_t, _TEXT, _POINTER],
     "tercel_artifact_add_global": [_POINTER, _POINTER],
     "tercel_artifact_add_procedure": [_POINTER, _POINTER],
     "tercel_artifact_set_tree": [_POINTER, _TEXT],
@@ -77,7 +77,7 @@ class Builder:
     def copy(self):
         made = object.__new__(Builder)
         made.name, file = self.name, self.serialize()
-        made._make(library().tercel_artifact_parse, file, len(file))
+        made._make(library().tercel_artifact_parse, file, len(file), None)
         return made
 
     def add_global(self, name, kind, data, mutable):

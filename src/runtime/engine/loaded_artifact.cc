@@ -32,7 +32,7 @@ Result<std::shared_ptr<const LoadedArtifact>> LoadedArtifact::load(
   auto loaded = std::make_shared<LoadedArtifact>();
   if (program::isArtifact(file.bytes)) {
     TERCEL_ASSIGN(loaded->artifact_, program::deserializeArtifact(std::move(file)));
-    TERCEL_TRY(loaded->readData(weights_path));
+    TERCEL_TRY(readWeights(loaded->artifact_, weights_path));
     TERCEL_TRY(loaded->loadCode());
   } else {
     TERCEL_TRY(loaded->wrapProgram(std::move(file)));
@@ -67,17 +67,17 @@ Status LoadedArtifact::wrapProgram(program::HeldBytes file) {
   return Status();
 }
 
-Status LoadedArtifact::readData(const std::string& weights_path) {
-  if (!artifact_.has_side_file) {
-    if (weights_path.empty()) return Status();
-    return invalidArgument(artifact_.name, " has its weights inside, and not in ", weights_path);
+Status readWeights(program::Artifact& artifact, const std::string& path) {
+  if (!artifact.has_side_file) {
+    if (path.empty()) return Status();
+    return invalidArgument(artifact.name, " has its weights inside, and not in ", path);
   }
-  if (weights_path.empty()) {
-    return invalidArgument(artifact_.name, " keeps its weights in a file of their own, and its "
-                           "path (weights_path) was not given");
+  if (path.empty()) {
+    return invalidArgument(artifact.name, " keeps its weights in a file of their own, and its "
+                           "path (weights, or --weights) was not given");
   }
-  TERCEL_ASSIGN(artifact_.data, mapFile(weights_path));
-  return program::checkData(artifact_).within(weights_path);
+  TERCEL_ASSIGN(artifact.data, mapFile(path));
+  return program::checkData(artifact).within(path);
 }
 
 Status LoadedArtifact::loadCode() {

@@ -35,7 +35,6 @@ class LoadedArtifact {
 
  private:
   Status wrapProgram(program::HeldBytes file);
-  Status readData(const std::string& weights_path);
   Status loadCode();
   Status loadProcedures(size_t target);
   Status checkInterface(const program::Procedure& procedure, const program::Program& code) const;
@@ -51,5 +50,8 @@ class LoadedArtifact {
 
 // A Program file's program; of an artifact's file that of its only procedure, for this CPU.
 Result<program::Program> readProgram(std::span<const std::byte> file);
+
+// The globals' values of an artifact that keeps them in the file `path`; empty for others.
+Status readWeights(program::Artifact& artifact, const std::string& path);
 
 }  // namespace tercel::engine

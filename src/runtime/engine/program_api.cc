@@ -77,7 +77,8 @@ class CustomCallHook final : public engine::CustomCallHandler {
     if (code == TERCEL_OK) return Status();
     const bool is_known = code > 0 && code <= static_cast<int>(Code::unauthenticated);
     return Status(is_known ? static_cast<Code>(code) : Code::unknown,
-                  tercel::cat("failed with code ", code));
+                  code == TERCEL_UNIMPLEMENTED ? std::string("the host does not serve it")
+                                               : tercel::cat("failed with code ", code));
   }
 
  private:
