@@ -218,6 +218,13 @@ Real<B> polynomial(Real<B> x, const std::array<double, n>& c) {
   return polynomialPart<0, n>(powers, c);
 }
 
+template <size_t n>
+constexpr std::array<double, n - 1> withoutFirst(const std::array<double, n>& c) {
+  std::array<double, n - 1> rest;
+  for (size_t i = 1; i < n; ++i) rest[i - 1] = c[i];
+  return rest;
+}
+
 // An integer small enough to be exact; cheaper than a conversion on f64, which AVX2 lacks.
 template <class B>
 Real<B> fromSmallInt(Bits<B> x) {

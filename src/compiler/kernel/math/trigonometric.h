@@ -1,6 +1,7 @@
 // sine, cosine, tan: of the angle less the nearest multiple of pi. Multiples of pi are taken off in
 // three parts while there are few of them, with the bits of 1/pi in integers (Payne and Hanek)
-// beyond.
+// beyond. In f64 what is left keeps the bits that it rounds away, and so does the series' largest
+// term: with no more than rounding the result errs by, 1 - cos(x) and the like are what others have.
 #pragma once
 #include "compiler/kernel/math/coefficients.h"
 #include "compiler/kernel/math/expr.h"
@@ -10,6 +11,12 @@ namespace tercel::math {
 // Up to here the errors of k * pi's third part and of x / pi do not show.
 template <class B>
 inline constexpr double kSmallAngle = Format<B>::kIsF64 ? 0x1p30 : 0x1p16;
+
+// An angle, and in f64 what it rounds away; f32's is as `high`, and not looked at.
+template <class B>
+struct Angle {
+  Real<B> high, low;
+};
 
 template <class B>
 Mask<B> unsignedLess(Bits<B> x, Bits<B> y) {
@@ -96,14 +103,22 @@ Real<B> reduceLargeAngle(Real<B> x, Real<B> quarter) {
 
 // The same for |x| up to kSmallAngle.
 template <class B>
-Real<B> reduceSmallAngle(Real<B> x, bool quarter) {
+Angle<B> reduceSmallAngle(Real<B> x, bool quarter) {
   using C = Coefficients<B::kBits>;
   constexpr double inverse_pi = 1 / 3.14159265358979323846, shifter = Format<B>::kShifter;
   Real<B> shifted = quarter ? fma(x, inverse_pi, 0.5) + shifter : fma(x, inverse_pi, shifter);
   Real<B> k = quarter ? (shifted - shifter) - 0.5 : shifted - shifter;
   // Where it matters the first product cancels: x and k pi[0] are multiples of r's last bit.
-  Real<B> r = fma(k, -C::pi[2], fma(k, -C::pi[1], fma(k, -C::pi[0], x)));
-  return fromBits(r.bits() ^ shifted.bits().shl(B::kBits - 1));  // -r where the multiple is odd
+  Real<B> a = fma(k, -C::pi[0], x), b = fma(k, -C::pi[1], a), r = fma(k, -C::pi[2], b), low = r;
+  if constexpr (Format<B>::kIsF64) {
+    Real<B> d = a - b, second = ((a - d) - b) + fma(k, -C::pi[1], d);
+    low = (x - fma(k, C::pi[0], a)) + (second + fma(k, -C::pi[2], b - r));
+  }
+  // -r where the multiple is odd
+  auto turned = [&](Real<B> v) {
+    return fromBits(v.bits() ^ shifted.bits().shl(B::kBits - 1));
+  };
+  return {turned(r), turned(low)};
 }
 
 template <class B>
@@ -113,30 +128,56 @@ Mask<B> isLargeAngle(Real<B> x) {
 
 // reduceSmallAngle, where few are larger than pi/2 and what is left out is waited for.
 template <bool quarter, class B>
-Real<B> reduceByBranch(Real<B> x) {
+Angle<B> reduceByBranch(Real<B> x) {
   using C = Coefficients<B::kBits>;
-  Real<B> near = quarter ? (C::half_pi[0] - abs(x)) + C::half_pi[1] : x;
-  return rarely(quarter ? "reduce_quarter" : "reduce_angle", abs(x) > C::half_pi[0],
-                [](Real<B>, Real<B> v) { return reduceSmallAngle(v, quarter); }, near, x);
+  Real<B> high = x, low = x.same(0);
+  if constexpr (quarter) {
+    Real<B> near = C::half_pi[0] - abs(x);
+    low = ((C::half_pi[0] - near) - abs(x)) + C::half_pi[1];
+    high = near + low;
+    low = (near - high) + low;
+  }
+  Mask<B> is_far = abs(x) > C::half_pi[0];
+  high = rarely(quarter ? "reduce_quarter" : "reduce_angle", is_far,
+                [](Real<B>, Real<B> v) { return reduceSmallAngle(v, quarter).high; }, high, x);
+  if constexpr (Format<B>::kIsF64)
+    low = rarely(quarter ? "reduce_quarter_low" : "reduce_angle_low", is_far,
+                 [](Real<B>, Real<B> v) { return reduceSmallAngle(v, quarter).low; }, low, x);
+  return {high, low};
 }
 
 // r in [-pi/2, pi/2] with sin r = sin x, or cos x if `quarter`.
 template <class B>
-Real<B> reduceAngle(Real<B> x, bool quarter) {
+Angle<B> reduceAngle(Real<B> x, bool quarter) {
   Real<B> turn = fromBits(x.bits().same(quarter ? INT64_C(1) << (B::kBits - 2) : 0));
   auto reduce = [](Real<B> small, Real<B> v, Real<B> q) {
     return select(isLargeAngle(v), reduceLargeAngle(v, q), small);
   };
-  Real<B> small = !isScalar(*x.b) ? reduceSmallAngle(x, quarter)
-                  : quarter       ? reduceByBranch<true>(x)
-                                  : reduceByBranch<false>(x);
-  return rarely("reduce_large_angle", isLargeAngle(x), reduce, small, quarter ? abs(x) : x, turn);
+  Angle<B> small = !isScalar(*x.b) ? reduceSmallAngle(x, quarter)
+                   : quarter       ? reduceByBranch<true>(x)
+                                   : reduceByBranch<false>(x);
+  Mask<B> is_large = isLargeAngle(x);
+  Real<B> high =
+      rarely("reduce_large_angle", is_large, reduce, small.high, quarter ? abs(x) : x, turn);
+  if constexpr (!Format<B>::kIsF64) return {high, high};
+  return {high, select(is_large, x.same(0), small.low)};
 }
 
 template <class B>
-Real<B> sinReduced(Real<B> r) {
-  Real<B> s = r * r;
-  return orSignOf(fma(r * s, polynomial(s, Coefficients<B::kBits>::sin), r), r);
+Real<B> sinReduced(Angle<B> angle) {
+  constexpr auto& c = Coefficients<B::kBits>::sin;
+  Real<B> r = angle.high, s = r * r;
+  if constexpr (!Format<B>::kIsF64) {
+    return orSignOf(fma(r * s, polynomial(s, c), r), r);
+  } else {
+    Real<B> cube = r * s, cube_low = fma(r, s, -cube) + r * fma(r, r, -s);
+    Real<B> rest = s * polynomial(s, withoutFirst(c)), p = rest + c[0];
+    Real<B> term = cube * p;
+    Real<B> term_low = fma(cube, p, -term) + fma(cube, (c[0] - p) + rest, cube_low * p);
+    Real<B> slope = fma(s, fma(s, 0.037, -0.497), 1.0);  // about cos r
+    Real<B> sum = r + term;
+    return orSignOf(sum + ((r - sum) + term + fma(angle.low, slope, term_low)), r);
+  }
 }
 
 template <class B>
@@ -153,11 +194,17 @@ Real<B> cos(Real<B> x) {
 // sine and cosine round less than those of the larger would.
 template <class B>
 Real<B> tan(Real<B> x) {
-  Real<B> r = reduceAngle(x, false), q = reduceAngle(x, true);
-  Mask<B> near_pole = abs(r) > abs(q);
-  Real<B> small = select(near_pole, q, r), large = select(near_pole, r, q);
-  Real<B> s = small * small;
-  Real<B> cosine = fma(s, fma(s, polynomial(s, Coefficients<B::kBits>::cos), -0.5), 1.0);
+  Angle<B> r = reduceAngle(x, false), q = reduceAngle(x, true);
+  Mask<B> near_pole = abs(r.high) > abs(q.high);
+  Real<B> large = select(near_pole, r.high, q.high);
+  Angle<B> small = {select(near_pole, q.high, r.high), select(near_pole, q.low, r.low)};
+  Real<B> s = small.high * small.high;
+  Real<B> tail = fma(s, polynomial(s, Coefficients<B::kBits>::cos), -0.5);
+  Real<B> cosine = fma(s, tail, 1.0);
+  if constexpr (Format<B>::kIsF64) {
+    Real<B> left = fma(s, tail, 1 - cosine);  // what the sum rounds away
+    cosine = cosine + (left - small.low * small.high);
+  }
   Real<B> sine = sinReduced(small), other = orSignOf(cosine, large);
   return select(near_pole, other, sine) / select(near_pole, sine, other);
 }
