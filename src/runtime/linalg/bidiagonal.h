@@ -97,7 +97,8 @@ R leastOfTwo(R f, R g, R h) {
   }
   const R ratio = size / beside;
   if (ratio == 0) return least * size / beside;
-  return 2 * (least / (std::hypot(R(1), sum * ratio) + std::hypot(R(1), difference * ratio)) * ratio);
+  const R length = std::hypot(R(1), sum * ratio) + std::hypot(R(1), difference * ratio);
+  return 2 * (least / length * ratio);
 }
 
 // The matrix has the diagonal d and e above it, of the order of 1.

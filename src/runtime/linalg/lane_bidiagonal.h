@@ -93,22 +93,22 @@ class Bidiagonal {
 
   Bidiagonal(int64_t size, V* diagonal, V* above, V* rotations, View<N> left, int64_t rows_left,
              View<N> right, int64_t rows_right)
-      : n(size), d(diagonal), e(above), u_turns{rotations, rotations + size},
-        v_turns{rotations + 2 * size, rotations + 3 * size}, u(left), v(right),
-        u_rows(left.data ? rows_left : 0), v_rows(right.data ? rows_right : 0) {}
+      : n_(size), d_(diagonal), e_(above), u_turns_{rotations, rotations + size},
+        v_turns_{rotations + 2 * size, rotations + 3 * size}, u_(left), v_(right),
+        u_rows_(left.data ? rows_left : 0), v_rows_(right.data ? rows_right : 0) {}
 
   // d becomes the singular values, falling. Lanes that have not converged.
   Mask<R> run() {
     constexpr int64_t kMost = 12;  // steps for each value; two or three are usual
     findNegligible();
-    last = integers<R>(n - 1);
-    old_first = old_last = integers<R>(-1);
-    reversed = Mask<R>{};
-    for (int64_t steps = kMost * n; findRows(); --steps) {
-      if (steps == 0) return last > 0;
+    last_ = integers<R>(n_ - 1);
+    old_first_ = old_last_ = integers<R>(-1);
+    reversed_ = Mask<R>{};
+    for (int64_t steps = kMost * n_; findRows(); --steps) {
+      if (steps == 0) return last_ > 0;
       step();
     }
-    if (anyOf<R>(reversed)) reverse(reversed);
+    if (anyOf<R>(reversed_)) reverse(reversed_);
     sort();
     return Mask<R>{};
   }
@@ -122,161 +122,162 @@ class Bidiagonal {
   static constexpr R kTolerance = kRounding * (sizeof(R) == 4 ? R(10) : R(98.70149282610821));
 
   void findNegligible() {
-    const V most = all(R(6) * R(n) * (R(n) * Limits<R>::kTiny));
-    V mu = absolute(d[0]), least = mu;
-    for (int64_t i = 1; i < n; ++i) {
-      const V sum = mu + absolute(e[i - 1]);
-      mu = absolute(d[i]) * (mu / (sum == 0 ? all(R(1)) : sum));
-      least = mu < least ? mu : least;
+    const V most = all(R(6) * R(n_) * (R(n_) * Limits<R>::kTiny));
+    V mu = absolute(d_[0]), smallest = mu;
+    for (int64_t i = 1; i < n_; ++i) {
+      const V sum = mu + absolute(e_[i - 1]);
+      mu = absolute(d_[i]) * (mu / (sum == 0 ? all(R(1)) : sum));
+      smallest = mu < smallest ? mu : smallest;
     }
-    negligible = larger(kTolerance * (least / rootOf(R(n))), most);
+    negligible_ = larger(kTolerance * (smallest / rootOf(R(n_))), most);
   }
 
   void reverse(Mask<R> lanes) const {
-    for (int64_t i = 0, j = n - 1; i < j; ++i, --j) {
-      exchange<R>(lanes, d[i], d[j]);
-      exchange<R>(lanes, e[i], e[j - 1]);
-      exchangeColumns<R>(lanes, u, u_rows, i, j);
-      exchangeColumns<R>(lanes, v, v_rows, i, j);
+    for (int64_t i = 0, j = n_ - 1; i < j; ++i, --j) {
+      exchange<R>(lanes, d_[i], d_[j]);
+      exchange<R>(lanes, e_[i], e_[j - 1]);
+      exchangeColumns<R>(lanes, u_, u_rows_, i, j);
+      exchangeColumns<R>(lanes, v_, v_rows_, i, j);
     }
   }
   V at(const V* numbers, Mask<R> place) const {
     V x = {};
-    for (int64_t k = 0; k < n; ++k) x = place == I(k) ? numbers[k] : x;
+    for (int64_t k = 0; k < n_; ++k) x = place == I(k) ? numbers[k] : x;
     return x;
   }
 
-  // Finds the rows that a step turns, `low` to `high`. False where no lane has any.
+  // Finds the rows that a step turns, `low_` to `high_`. False where no lane has any.
   bool findRows() {
     for (;;) {
-      const Mask<R> open = last > 0;
+      const Mask<R> open = last_ > 0;
       if (!anyOf<R>(open)) return false;
       findBlock(open);
-      const Mask<R> done = open & (low == high);
-      last += done;
-      const Mask<R> several = open & (high - low >= 2);
+      const Mask<R> done = open & (low_ == high_);
+      last_ += done;
+      const Mask<R> several = open & (high_ - low_ >= 2);
       Mask<R> again = done;
       if (anyOf<R>(several)) {
         turnAround(several);
         again |= divide(several);
         const Mask<R> is_new = several & ~again;
-        old_first = is_new ? (reversed ? I(n - 1) - high : low) : old_first;
-        old_last = is_new ? last : old_last;
+        old_first_ = is_new ? (reversed_ ? I(n_ - 1) - high_ : low_) : old_first_;
+        old_last_ = is_new ? last_ : old_last_;
       }
       if (!anyOf<R>(again)) return true;
     }
   }
   void findBlock(Mask<R> open) {
-    low = reversed ? I(n - 1) - last : Mask<R>{};
-    high = reversed ? integers<R>(n - 1) : last;
-    largest = absolute(at(d, reversed ? low : high));
-    Mask<R> searched = open & ~reversed;
-    for (int64_t k = n - 2; k >= 0; --k) look(k, searched & (high > I(k)), I(k + 1), low, searched, k);
-    searched = open & reversed;
+    low_ = reversed_ ? I(n_ - 1) - last_ : Mask<R>{};
+    high_ = reversed_ ? integers<R>(n_ - 1) : last_;
+    largest_ = absolute(at(d_, reversed_ ? low_ : high_));
+    Mask<R> searched = open & ~reversed_;
+    for (int64_t k = n_ - 2; k >= 0; --k)
+      look(k, searched & (high_ > I(k)), I(k + 1), low_, searched, k);
+    searched = open & reversed_;
     if (!anyOf<R>(searched)) return;
-    for (int64_t k = 0; k + 1 < n; ++k)
-      look(k, searched & (low <= I(k)), I(k), high, searched, k + 1);
+    for (int64_t k = 0; k + 1 < n_; ++k)
+      look(k, searched & (low_ <= I(k)), I(k), high_, searched, k + 1);
   }
   // Whether a block ends beside element k, at row `end`; or goes on to row `next`.
   void look(int64_t k, Mask<R> here, I end, Mask<R>& limit, Mask<R>& searched, int64_t next) {
-    const V beside = absolute(e[k]), on = absolute(d[next]);
-    const Mask<R> stops = here & ~(beside > negligible);
-    e[k] = stops ? V{} : e[k];
+    const V beside = absolute(e_[k]), on = absolute(d_[next]);
+    const Mask<R> stops = here & ~(beside > negligible_);
+    e_[k] = stops ? V{} : e_[k];
     limit = stops ? Mask<R>{} + end : limit;
     searched &= ~stops;
     const V both = larger(beside, on);
-    largest = (here & ~stops & (both > largest)) ? both : largest;
+    largest_ = (here & ~stops & (both > largest_)) ? both : largest_;
   }
   // From the end where numbers are larger, as long as it is about the same rows.
   void turnAround(Mask<R> several) {
-    const Mask<R> block_first = reversed ? I(n - 1) - high : low;
-    const Mask<R> is_other = several & ((block_first > old_last) | (last < old_first));
+    const Mask<R> block_first = reversed_ ? I(n_ - 1) - high_ : low_;
+    const Mask<R> is_other = several & ((block_first > old_last_) | (last_ < old_first_));
     if (!anyOf<R>(is_other)) return;
-    const V start = absolute(at(d, low)), end = absolute(at(d, high));
-    const Mask<R> falls = reversed ? end >= start : start >= end;
-    const Mask<R> changes = is_other & (falls == reversed);
+    const V start = absolute(at(d_, low_)), end = absolute(at(d_, high_));
+    const Mask<R> falls = reversed_ ? end >= start : start >= end;
+    const Mask<R> changes = is_other & (falls == reversed_);
     if (!anyOf<R>(changes)) return;
     reverse(changes);
-    reversed ^= changes;
-    const Mask<R> old = low;
-    low = changes ? I(n - 1) - high : low;
-    high = changes ? I(n - 1) - old : high;
+    reversed_ ^= changes;
+    const Mask<R> old = low_;
+    low_ = changes ? I(n_ - 1) - high_ : low_;
+    high_ = changes ? I(n_ - 1) - old : high_;
   }
   // Lanes of which an element above the diagonal became 0.
   Mask<R> divide(Mask<R> several) {
     Mask<R> divided = {}, open = several;
     V mu = {};
-    for (int64_t k = 0; k + 1 < n; ++k) {
-      const Mask<R> ends = open & (high == I(k + 1));
-      const Mask<R> small = ends & (absolute(e[k]) <= kTolerance * absolute(d[k + 1]));
-      e[k] = small ? V{} : e[k];
+    for (int64_t k = 0; k + 1 < n_; ++k) {
+      const Mask<R> ends = open & (high_ == I(k + 1));
+      const Mask<R> small = ends & (absolute(e_[k]) <= kTolerance * absolute(d_[k + 1]));
+      e_[k] = small ? V{} : e_[k];
       divided |= small;
     }
     open &= ~divided;
-    for (int64_t k = 0; k + 1 < n; ++k) {
-      mu = low == I(k) ? absolute(d[k]) : mu;
-      least = low == I(k) ? mu : least;
-      const Mask<R> here = open & (low <= I(k)) & (high > I(k));
-      const V beside = absolute(e[k]);
+    for (int64_t k = 0; k + 1 < n_; ++k) {
+      mu = low_ == I(k) ? absolute(d_[k]) : mu;
+      least_ = low_ == I(k) ? mu : least_;
+      const Mask<R> here = open & (low_ <= I(k)) & (high_ > I(k));
+      const V beside = absolute(e_[k]);
       const Mask<R> small = here & (beside <= kTolerance * mu);
-      e[k] = small ? V{} : e[k];
+      e_[k] = small ? V{} : e_[k];
       divided |= small;
       open &= ~small;
       const V sum = mu + beside;
-      mu = here ? absolute(d[k + 1]) * (mu / (sum == 0 ? all(R(1)) : sum)) : mu;
-      least = (here & (mu < least)) ? mu : least;
+      mu = here ? absolute(d_[k + 1]) * (mu / (sum == 0 ? all(R(1)) : sum)) : mu;
+      least_ = (here & (mu < least_)) ? mu : least_;
     }
     return divided;
   }
   V shift(V start) const {
-    const V digits = R(n) * kTolerance * (least / (largest == 0 ? all(R(1)) : largest));
+    const V digits = R(n_) * kTolerance * (least_ / (largest_ == 0 ? all(R(1)) : largest_));
     constexpr R kFew = kRounding > kTolerance / 100 ? kRounding : kTolerance / 100;
-    const V tau = leastOfTwo<R>(at(d, high - 1), at(e, high - 1), at(d, high));
+    const V tau = leastOfTwo<R>(at(d_, high_ - 1), at(e_, high_ - 1), at(d_, high_));
     const V part = tau / (start == 0 ? all(R(1)) : start);
     const Mask<R> none = (digits <= kFew) | ((start > 0) & (part * part < kRounding));
     return none ? V{} : tau;
   }
 
-  // Of lanes with two rows the values; of others one sweep from row `low` to `high`.
+  // Of lanes with two rows the values; of others one sweep from row `low_` to `high_`.
   void step() {
-    const Mask<R> open = last > 0, is_two = open & (low + 1 == high), sweeps = open & ~is_two;
-    int64_t from = 0, to = n - 1;
-    while (!anyOf<R>(open & (low <= I(from)))) ++from;
-    while (!anyOf<R>(open & (high >= I(to)))) --to;
+    const Mask<R> open = last_ > 0, is_two = open & (low_ + 1 == high_), sweeps = open & ~is_two;
+    int64_t from = 0, to = n_ - 1;
+    while (!anyOf<R>(open & (low_ <= I(from)))) ++from;
+    while (!anyOf<R>(open & (high_ >= I(to)))) --to;
     V f = {}, g = {}, c = all(R(1)), old_c = c, old_s = {};
     Mask<R> shifted = {};
     if (anyOf<R>(sweeps)) {
-      const V start = at(d, low), size = absolute(start), tau = shift(size);
+      const V start = at(d_, low_), size = absolute(start), tau = shift(size);
       shifted = tau != 0;
       f = (size - tau) * (withSign<R>(all(R(1)), isNegative<R>(start)) +
                           tau / (start == 0 ? all(R(1)) : start));
-      g = at(e, low);
+      g = at(e_, low_);
     }
     for (int64_t k = from; k < to; ++k) {
-      const Mask<R> turns = sweeps & (low <= I(k)) & (high > I(k));
-      u_turns.c[k] = v_turns.c[k] = all(R(1));
-      u_turns.s[k] = v_turns.s[k] = V{};
+      const Mask<R> turns = sweeps & (low_ <= I(k)) & (high_ > I(k));
+      u_turns_.c[k] = v_turns_.c[k] = all(R(1));
+      u_turns_.s[k] = v_turns_.s[k] = V{};
       if (anyOf<R>(turns)) {
-        const Mask<R> begins = low == I(k), ends = high == I(k + 1);
-        const V here = d[k], above = e[k], next = d[k + 1];
+        const Mask<R> begins = low_ == I(k), ends = high_ == I(k + 1);
+        const V here = d_[k], above = e_[k], next = d_[k + 1];
         const Rotation<R> right(shifted ? f : here * c, shifted ? g : above);
         if (k > from) {
           const V size = shifted ? right.size : old_s * right.size;
-          e[k - 1] = turns & ~begins ? size : e[k - 1];
+          e_[k - 1] = turns & ~begins ? size : e_[k - 1];
         }
         const V rest = right.c * above - right.s * here, below = right.c * next;
         const Rotation<R> left(shifted ? right.c * here + right.s * above : old_c * right.size,
                                right.s * next);
-        d[k] = turns ? left.size : here;
+        d_[k] = turns ? left.size : here;
         const V end = below * left.c, shifted_above = left.c * rest + left.s * below;
         const V of_next = shifted ? left.c * below - left.s * rest : ends ? end : next;
-        d[k + 1] = turns ? of_next : next;
+        d_[k + 1] = turns ? of_next : next;
         const V last_above = shifted ? shifted_above : below * left.s;
-        e[k] = (turns & ends) ? (absolute(last_above) <= negligible ? V{} : last_above) : e[k];
-        if (k + 2 < n) {
+        e_[k] = (turns & ends) ? (absolute(last_above) <= negligible_ ? V{} : last_above) : e_[k];
+        if (k + 2 < n_) {
           const Mask<R> goes_on = turns & shifted & ~ends;
-          g = goes_on ? left.s * e[k + 1] : g;
-          e[k + 1] = goes_on ? left.c * e[k + 1] : e[k + 1];
+          g = goes_on ? left.s * e_[k + 1] : g;
+          e_[k + 1] = goes_on ? left.c * e_[k + 1] : e_[k + 1];
         }
         f = turns ? shifted_above : f;
         c = turns ? right.c : c;
@@ -284,69 +285,69 @@ class Bidiagonal {
         old_s = turns ? left.s : old_s;
         note(k, turns, left, right);
       }
-      const Mask<R> two = is_two & (low == I(k));
+      const Mask<R> two = is_two & (low_ == I(k));
       if (anyOf<R>(two)) solveTwo(k, two);
     }
-    last = is_two ? last - 2 : last;
-    if (u_rows) turnColumns(u, u_rows, from, to, u_turns.c, u_turns.s);
-    if (v_rows) turnColumns(v, v_rows, from, to, v_turns.c, v_turns.s);
+    last_ = is_two ? last_ - 2 : last_;
+    if (u_rows_) turnColumns(u_, u_rows_, from, to, u_turns_.c, u_turns_.s);
+    if (v_rows_) turnColumns(v_, v_rows_, from, to, v_turns_.c, v_turns_.s);
   }
   // In reverse, the transpose is turned.
   void note(int64_t k, Mask<R> turns, const Rotation<R>& left, const Rotation<R>& right) const {
-    u_turns.c[k] = turns ? (reversed ? right.c : left.c) : u_turns.c[k];
-    u_turns.s[k] = turns ? (reversed ? right.s : left.s) : u_turns.s[k];
-    v_turns.c[k] = turns ? (reversed ? left.c : right.c) : v_turns.c[k];
-    v_turns.s[k] = turns ? (reversed ? left.s : right.s) : v_turns.s[k];
+    u_turns_.c[k] = turns ? (reversed_ ? right.c : left.c) : u_turns_.c[k];
+    u_turns_.s[k] = turns ? (reversed_ ? right.s : left.s) : u_turns_.s[k];
+    v_turns_.c[k] = turns ? (reversed_ ? left.c : right.c) : v_turns_.c[k];
+    v_turns_.s[k] = turns ? (reversed_ ? left.s : right.s) : v_turns_.s[k];
   }
   void solveTwo(int64_t k, Mask<R> chosen) const {
-    const BidiagonalTwo<R> two(reversed ? d[k + 1] : d[k], e[k], reversed ? d[k] : d[k + 1]);
-    d[k] = chosen ? (reversed ? two.second : two.first) : d[k];
-    d[k + 1] = chosen ? (reversed ? two.first : two.second) : d[k + 1];
-    e[k] = chosen ? V{} : e[k];
-    u_turns.c[k] = chosen ? two.left_c : u_turns.c[k];
-    u_turns.s[k] = chosen ? withSign<R>(two.left_s, reversed) : u_turns.s[k];
-    v_turns.c[k] = chosen ? two.right_c : v_turns.c[k];
-    v_turns.s[k] = chosen ? withSign<R>(two.right_s, reversed) : v_turns.s[k];
+    const BidiagonalTwo<R> two(reversed_ ? d_[k + 1] : d_[k], e_[k], reversed_ ? d_[k] : d_[k + 1]);
+    d_[k] = chosen ? (reversed_ ? two.second : two.first) : d_[k];
+    d_[k + 1] = chosen ? (reversed_ ? two.first : two.second) : d_[k + 1];
+    e_[k] = chosen ? V{} : e_[k];
+    u_turns_.c[k] = chosen ? two.left_c : u_turns_.c[k];
+    u_turns_.s[k] = chosen ? withSign<R>(two.left_s, reversed_) : u_turns_.s[k];
+    v_turns_.c[k] = chosen ? two.right_c : v_turns_.c[k];
+    v_turns_.s[k] = chosen ? withSign<R>(two.right_s, reversed_) : v_turns_.s[k];
   }
 
   // Values become positive, and fall by exchanges of the last one with the least.
   void sort() const {
-    for (int64_t k = 0; k < n; ++k) {
-      const Mask<R> negative = d[k] < 0;
-      d[k] = absolute(d[k]);
+    for (int64_t k = 0; k < n_; ++k) {
+      const Mask<R> negative = d_[k] < 0;
+      d_[k] = absolute(d_[k]);
       if (!anyOf<R>(negative)) continue;
-      const View<N> signs = n == 1 ? u : v;
-      for (int64_t i = 0; i < (n == 1 ? u_rows : v_rows); ++i)
+      const View<N> signs = n_ == 1 ? u_ : v_;
+      for (int64_t i = 0; i < (n_ == 1 ? u_rows_ : v_rows_); ++i)
         signs(i, k) = pick(negative, N{} - signs(i, k), signs(i, k));
     }
-    for (int64_t end = n - 1; end > 0; --end) {
+    for (int64_t end = n_ - 1; end > 0; --end) {
       Mask<R> place = {};
-      V low_value = d[0];
+      V low_value = d_[0];
       for (int64_t i = 1; i <= end; ++i) {
-        const Mask<R> is_less = d[i] <= low_value;
+        const Mask<R> is_less = d_[i] <= low_value;
         place = is_less ? integers<R>(i) : place;
-        low_value = is_less ? d[i] : low_value;
+        low_value = is_less ? d_[i] : low_value;
       }
       for (int64_t i = 0; i < end; ++i) {
         const Mask<R> swaps = place == I(i);
         if (!anyOf<R>(swaps)) continue;
-        d[i] = swaps ? d[end] : d[i];
-        exchangeColumns<R>(swaps, u, u_rows, i, end);
-        exchangeColumns<R>(swaps, v, v_rows, i, end);
+        d_[i] = swaps ? d_[end] : d_[i];
+        exchangeColumns<R>(swaps, u_, u_rows_, i, end);
+        exchangeColumns<R>(swaps, v_, v_rows_, i, end);
       }
-      d[end] = low_value;
+      d_[end] = low_value;
     }
   }
 
-  int64_t n;
-  V *d, *e;
-  Turns u_turns, v_turns;
-  View<N> u, v;
-  int64_t u_rows, v_rows;
-  V negligible, largest, least;  // the latter two of the block
-  // Of each lane: the rows up to `last` are not done; all are in reverse (all bits, or none), from
+  int64_t n_;
+  V *d_, *e_;
+  Turns u_turns_, v_turns_;
+  View<N> u_, v_;
+  int64_t u_rows_, v_rows_;
+  V negligible_, largest_, least_;  // the latter two of the block
+  // Of each lane: the rows up to `last_` are not done; all are in reverse (all bits, or none), from
   // the end that is smaller; and the rows of the block that is at work, and that a step was of.
-  Mask<R> last, reversed, low, high, old_first, old_last;
+  Mask<R> last_, reversed_, low_, high_, old_first_, old_last_;
 };
 
 }  // namespace

@@ -43,17 +43,17 @@ class SymmetricTridiagonal {
   using V = Vector<R>;
 
   SymmetricTridiagonal(int64_t size, V* diagonal, V* beside, V* rotations, View<N> columns)
-      : n(size), d(diagonal), e(beside), c(rotations), s(rotations + size), v(columns) {}
+      : n_(size), d_(diagonal), e_(beside), c_(rotations), s_(rotations + size), v_(columns) {}
 
   // d becomes the eigenvalues, rising. Lanes that have not converged.
   Mask<R> run() {
     constexpr int64_t kMost = 30;
     beginBlocks();
-    for (int64_t steps = kMost * n; deflate(); --steps) {
-      if (steps == 0) return last >= 0;
+    for (int64_t steps = kMost * n_; deflate(); --steps) {
+      if (steps == 0) return last_ >= 0;
       step();
     }
-    if (anyOf<R>(whole_reversed)) reverse(whole_reversed);
+    if (anyOf<R>(whole_reversed_)) reverse(whole_reversed_);
     sort();
     return Mask<R>{};
   }
@@ -65,49 +65,49 @@ class SymmetricTridiagonal {
 
   static R absoluteOf(R x) { return x < 0 ? -x : x; }
   bool divides(int64_t k, int l) const {
-    const R beside = rootOf(absoluteOf(d[k][l])) * rootOf(absoluteOf(d[k + 1][l]));
-    return !(absoluteOf(e[k][l]) > kRounding * beside);
+    const R beside = rootOf(absoluteOf(d_[k][l])) * rootOf(absoluteOf(d_[k + 1][l]));
+    return !(absoluteOf(e_[k][l]) > kRounding * beside);
   }
   // As most matrices are, undivided: all rows are one block.
   void beginBlocks() {
     Mask<R> divided = {};
-    for (int64_t k = 0; k + 1 < n; ++k) {
-      const V beside = squareRoot<R>(absolute(d[k])) * squareRoot<R>(absolute(d[k + 1]));
-      divided |= ~(absolute(e[k]) > kRounding * beside);
+    for (int64_t k = 0; k + 1 < n_; ++k) {
+      const V beside = squareRoot<R>(absolute(d_[k])) * squareRoot<R>(absolute(d_[k + 1]));
+      divided |= ~(absolute(e_[k]) > kRounding * beside);
     }
-    const Mask<R> rises = ~(absolute(d[n - 1]) < absolute(d[0]));
-    whole_reversed = n > 1 ? ~divided & rises : Mask<R>{};
-    if (anyOf<R>(whole_reversed)) reverse(whole_reversed);
-    low = Mask<R>{};
-    last = high = integers<R>(n > 1 ? n - 1 : kNone);
-    next = integers<R>(n);
-    in_reverse = whole_reversed;
+    const Mask<R> rises = ~(absolute(d_[n_ - 1]) < absolute(d_[0]));
+    whole_reversed_ = n_ > 1 ? ~divided & rises : Mask<R>{};
+    if (anyOf<R>(whole_reversed_)) reverse(whole_reversed_);
+    low_ = Mask<R>{};
+    last_ = high_ = integers<R>(n_ > 1 ? n_ - 1 : kNone);
+    next_ = integers<R>(n_);
+    in_reverse_ = whole_reversed_;
     if (!anyOf<R>(divided)) return;
-    next = divided ? Mask<R>{} : next;
+    next_ = divided ? Mask<R>{} : next_;
     for (int l = 0; l < kLanes<R>; ++l)
       if (divided[l]) beginBlock(l);
   }
   void reverse(Mask<R> lanes) const {
-    for (int64_t i = 0, j = n - 1; i < j; ++i, --j) {
-      exchange<R>(lanes, d[i], d[j]);
-      exchange<R>(lanes, e[i], e[j - 1]);
-      if (v.data) exchangeColumns<R>(lanes, v, n, i, j);
+    for (int64_t i = 0, j = n_ - 1; i < j; ++i, --j) {
+      exchange<R>(lanes, d_[i], d_[j]);
+      exchange<R>(lanes, e_[i], e_[j - 1]);
+      if (v_.data) exchangeColumns<R>(lanes, v_, n_, i, j);
     }
   }
 
-  // The next block of several rows; if there is none, `last` is negative.
+  // The next block of several rows; if there is none, `last_` is negative.
   void beginBlock(int l) {
-    int64_t first = next[l], end = first;
-    for (; first < n; first = end + 1) {
-      for (end = first; end + 1 < n && !divides(end, l);) ++end;
-      if (end + 1 < n) e[end][l] = 0;
-      if (end > first) break;
+    int64_t begin = next_[l], end = begin;
+    for (; begin < n_; begin = end + 1) {
+      for (end = begin; end + 1 < n_ && !divides(end, l);) ++end;
+      if (end + 1 < n_) e_[end][l] = 0;
+      if (end > begin) break;
     }
-    low[l] = static_cast<I>(first);
-    last[l] = high[l] = static_cast<I>(first < n ? end : kNone);
-    next[l] = static_cast<I>(end + 1);
-    const bool rises = first < n && !(absoluteOf(d[end][l]) < absoluteOf(d[first][l]));
-    in_reverse[l] = rises ? I(-1) : I(0);
+    low_[l] = static_cast<I>(begin);
+    last_[l] = high_[l] = static_cast<I>(begin < n_ ? end : kNone);
+    next_[l] = static_cast<I>(end + 1);
+    const bool rises = begin < n_ && !(absoluteOf(d_[end][l]) < absoluteOf(d_[begin][l]));
+    in_reverse_[l] = rises ? I(-1) : I(0);
     if (rises) reverse(l);
   }
   static void exchangeLane(int l, V& x, V& y) {
@@ -120,81 +120,81 @@ class SymmetricTridiagonal {
     exchangeLane(l, x.im, y.im);
   }
   void reverse(int l) const {
-    for (int64_t i = low[l], j = high[l]; i < j; ++i, --j) {
-      exchangeLane(l, d[i], d[j]);
-      exchangeLane(l, e[i], e[j - 1]);
-      for (int64_t k = 0; v.data && k < n; ++k) exchangeLane(l, v(k, i), v(k, j));
+    for (int64_t i = low_[l], j = high_[l]; i < j; ++i, --j) {
+      exchangeLane(l, d_[i], d_[j]);
+      exchangeLane(l, e_[i], e_[j - 1]);
+      for (int64_t k = 0; v_.data && k < n_; ++k) exchangeLane(l, v_(k, i), v_(k, j));
     }
   }
   // Where no row is left, the next block.
   void endBlocks() {
-    const Mask<R> ended = (last != kNone) & (last <= low);
+    const Mask<R> ended = (last_ != kNone) & (last_ <= low_);
     if (!anyOf<R>(ended)) return;
-    last = (ended & (next >= I(n))) ? integers<R>(kNone) : last;
-    const Mask<R> changes = ended & ((next < I(n)) | (in_reverse & ~whole_reversed));
+    last_ = (ended & (next_ >= I(n_))) ? integers<R>(kNone) : last_;
+    const Mask<R> changes = ended & ((next_ < I(n_)) | (in_reverse_ & ~whole_reversed_));
     if (!anyOf<R>(changes)) return;
     for (int l = 0; l < kLanes<R>; ++l) {
       if (!changes[l]) continue;
-      if (in_reverse[l]) reverse(l);
+      if (in_reverse_[l]) reverse(l);
       beginBlock(l);
     }
   }
 
-  // Finds rows to turn, `first` to `last`. False where no lane has any.
+  // Finds rows to turn, `first_` to `last_`. False where no lane has any.
   bool deflate() {
     for (;;) {
       findFirst();
-      const Mask<R> done = (first == last) & (last >= 0);
-      if (!anyOf<R>(done)) return anyOf<R>(last >= 0);
-      last += done;
+      const Mask<R> done = (first_ == last_) & (last_ >= 0);
+      if (!anyOf<R>(done)) return anyOf<R>(last_ >= 0);
+      last_ += done;
       endBlocks();
     }
   }
   void findFirst() {
-    Mask<R> open = last >= 0;
-    first = low;
-    for (int64_t k = n - 2; k >= 0; --k) {
-      const V size = e[k] * e[k];
-      const V beside = kRounding * kRounding * absolute(d[k]) * absolute(d[k + 1]) + Limits<R>::kTiny;
-      const Mask<R> stops = open & (low <= I(k)) & (last > I(k)) & ~(size > beside);
-      e[k] = stops ? V{} : e[k];
-      first = stops ? integers<R>(k + 1) : first;
+    Mask<R> open = last_ >= 0;
+    first_ = low_;
+    for (int64_t k = n_ - 2; k >= 0; --k) {
+      const V size = e_[k] * e_[k];
+      const V rounded = kRounding * kRounding * absolute(d_[k]) * absolute(d_[k + 1]);
+      const Mask<R> stops = open & (low_ <= I(k)) & (last_ > I(k)) & ~(size > rounded + Limits<R>::kTiny);
+      e_[k] = stops ? V{} : e_[k];
+      first_ = stops ? integers<R>(k + 1) : first_;
       open &= ~stops;
     }
   }
 
   // Of lanes with two rows the eigenvalues; of others one sweep from the first row to the last.
   void step() {
-    const Mask<R> is_open = last >= 0, is_two = is_open & (first + 1 == last);
-    int64_t from = 0, to = n - 1;
-    while (!anyOf<R>(is_open & (first <= I(from)))) ++from;
-    while (!anyOf<R>(last >= I(to))) --to;
+    const Mask<R> is_open = last_ >= 0, is_two = is_open & (first_ + 1 == last_);
+    int64_t from = 0, to = n_ - 1;
+    while (!anyOf<R>(is_open & (first_ <= I(from)))) ++from;
+    while (!anyOf<R>(last_ >= I(to))) --to;
     V g = start(from, to), cosine = all(R(1)), sine = cosine, moved = {};
     for (int64_t k = from; k < to; ++k) {
-      const Mask<R> begins = is_open & (first == I(k));
-      const Mask<R> turns = is_open & ~is_two & (first <= I(k)) & (last > I(k));
-      c[k] = all(R(1));
-      s[k] = V{};
+      const Mask<R> begins = is_open & (first_ == I(k));
+      const Mask<R> turns = is_open & ~is_two & (first_ <= I(k)) & (last_ > I(k));
+      c_[k] = all(R(1));
+      s_[k] = V{};
       if (anyOf<R>(turns)) {
-        const V b = cosine * e[k];
-        const Rotation<R> turn(g, sine * e[k]);
-        if (k > from) e[k - 1] = turns & ~begins ? turn.size : e[k - 1];
-        const V here = d[k] - moved, across = (d[k + 1] - here) * turn.s + 2 * turn.c * b;
-        const Mask<R> ends = turns & (last == I(k + 1));
+        const V b = cosine * e_[k];
+        const Rotation<R> turn(g, sine * e_[k]);
+        if (k > from) e_[k - 1] = turns & ~begins ? turn.size : e_[k - 1];
+        const V here = d_[k] - moved, across = (d_[k + 1] - here) * turn.s + 2 * turn.c * b;
+        const Mask<R> ends = turns & (last_ == I(k + 1));
         cosine = turns ? turn.c : cosine;
         sine = turns ? turn.s : sine;
         moved = turns ? turn.s * across : moved;
         g = turns ? turn.c * across - b : g;
-        d[k] = turns ? here + moved : d[k];
-        d[k + 1] = ends ? d[k + 1] - moved : d[k + 1];
-        e[k] = ends ? g : e[k];
-        c[k] = turns ? turn.c : all(R(1));
-        s[k] = turns ? turn.s : V{};
+        d_[k] = turns ? here + moved : d_[k];
+        d_[k + 1] = ends ? d_[k + 1] - moved : d_[k + 1];
+        e_[k] = ends ? g : e_[k];
+        c_[k] = turns ? turn.c : all(R(1));
+        s_[k] = turns ? turn.s : V{};
       }
       if (anyOf<R>(begins & is_two)) solveTwo(k, begins & is_two);
     }
-    if (v.data) turnColumns(v, n, from, to, c, s);
-    last = is_two ? last - 2 : last;
+    if (v_.data) turnColumns(v_, n_, from, to, c_, s_);
+    last_ = is_two ? last_ - 2 : last_;
     endBlocks();
   }
 
@@ -202,11 +202,11 @@ class SymmetricTridiagonal {
   V start(int64_t from, int64_t to) const {
     V top = {}, before = {}, end = {}, beside = {};
     for (int64_t k = from; k <= to; ++k) {
-      top = first == I(k) ? d[k] : top;
-      end = last == I(k) ? d[k] : end;
+      top = first_ == I(k) ? d_[k] : top;
+      end = last_ == I(k) ? d_[k] : end;
       if (k == to) break;
-      before = last == I(k + 1) ? d[k] : before;
-      beside = last == I(k + 1) ? e[k] : beside;
+      before = last_ == I(k + 1) ? d_[k] : before;
+      beside = last_ == I(k + 1) ? e_[k] : beside;
     }
     const V one = all(R(1)), safe = beside == 0 ? one : beside;
     const V half = (before - end) / (2 * safe);
@@ -215,43 +215,43 @@ class SymmetricTridiagonal {
     return top - end + beside / (half + (half < 0 ? -size : size));
   }
   void solveTwo(int64_t k, Mask<R> chosen) {
-    const Mask<R> reversed = in_reverse;
-    const TwoByTwo<R> two(reversed ? d[k + 1] : d[k], e[k], reversed ? d[k] : d[k + 1]);
-    d[k] = chosen ? (reversed ? two.second : two.first) : d[k];
-    d[k + 1] = chosen ? (reversed ? two.first : two.second) : d[k + 1];
-    e[k] = chosen ? V{} : e[k];
-    c[k] = chosen ? two.c : c[k];
-    s[k] = chosen ? (reversed ? -two.s : two.s) : s[k];
+    const Mask<R> reversed = in_reverse_;
+    const TwoByTwo<R> two(reversed ? d_[k + 1] : d_[k], e_[k], reversed ? d_[k] : d_[k + 1]);
+    d_[k] = chosen ? (reversed ? two.second : two.first) : d_[k];
+    d_[k + 1] = chosen ? (reversed ? two.first : two.second) : d_[k + 1];
+    e_[k] = chosen ? V{} : e_[k];
+    c_[k] = chosen ? two.c : c_[k];
+    s_[k] = chosen ? (reversed ? -two.s : two.s) : s_[k];
   }
   // By exchanges of the next one with the least of the rest.
   void sort() const {
-    for (int64_t i = 0; i + 1 < n; ++i) {
+    for (int64_t i = 0; i + 1 < n_; ++i) {
       Mask<R> at = integers<R>(i);
-      V least = d[i];
-      for (int64_t j = i + 1; j < n; ++j) {
-        const Mask<R> is_less = d[j] < least;
+      V least = d_[i];
+      for (int64_t j = i + 1; j < n_; ++j) {
+        const Mask<R> is_less = d_[j] < least;
         at = is_less ? integers<R>(j) : at;
-        least = is_less ? d[j] : least;
+        least = is_less ? d_[j] : least;
       }
-      for (int64_t j = i + 1; j < n; ++j) {
+      for (int64_t j = i + 1; j < n_; ++j) {
         const Mask<R> swaps = at == I(j);
         if (!anyOf<R>(swaps)) continue;
-        d[j] = swaps ? d[i] : d[j];
-        if (v.data) exchangeColumns<R>(swaps, v, n, i, j);
+        d_[j] = swaps ? d_[i] : d_[j];
+        if (v_.data) exchangeColumns<R>(swaps, v_, n_, i, j);
       }
-      d[i] = least;
+      d_[i] = least;
     }
   }
 
-  int64_t n;
-  V *d, *e, *c, *s;
-  View<N> v;
-  // Of each lane: the block that is at work, its rows `low` to `high`, in reverse (all bits, or
-  // none) where numbers rise; of these the ones up to `last` are not done, which is kNone where
+  int64_t n_;
+  V *d_, *e_, *c_, *s_;
+  View<N> v_;
+  // Of each lane: the block that is at work, its rows `low_` to `high_`, in reverse (all bits, or
+  // none) where numbers rise; of these the ones up to `last_` are not done, which is kNone where
   // nothing is left; and the row after the block.
-  Mask<R> low, high, last, next, in_reverse;
-  Mask<R> first;  // of the rows that a step turns
-  Mask<R> whole_reversed;  // where the block is all rows
+  Mask<R> low_, high_, last_, next_, in_reverse_;
+  Mask<R> first_;  // of the rows that a step turns
+  Mask<R> whole_reversed_;  // where the block is all rows
 };
 
 // a = Q t Q^H by a's lower triangle: t's diagonals, and Q as reflectors on the rows from 1 on.

@@ -74,7 +74,8 @@ class ColumnRotations {
     if (sweeps_ == 0) return;
     const Index rows = matrix_.rows() * kParts<T>;
     const Index column = matrix_.outerStride() * kParts<T>;
-    R* start = reinterpret_cast<R*>(matrix_.data()) + (in_reverse_ ? matrix_.cols() - 1 : 0) * column;
+    const Index first_column = in_reverse_ ? matrix_.cols() - 1 : 0;
+    R* start = reinterpret_cast<R*>(matrix_.data()) + first_column * column;
     Team::share(rows, kRows, kOperations * double(rows) * used_, [&](Index begin, Index end) {
       kernels::KeptMemory<std::byte> scratch;
       dense::rotate<R>({.rows = end - begin,

@@ -168,7 +168,8 @@ Svd<T> decompose(MatrixX<T>& a, Index columns, bool is_turned) {
     makeOrthogonal<T>(a, left, svd.u);
     svd.v = orthogonalBelow<T>(rows, right);
     if (is_turned) turnColumnsBack<T>(turns, svd.v);
-    svd.converged = is_turned ? diagonalize<T>(d, e, svd.v, svd.u) : diagonalize<T>(d, e, svd.u, svd.v);
+    svd.converged = is_turned ? diagonalize<T>(d, e, svd.v, svd.u)
+                              : diagonalize<T>(d, e, svd.u, svd.v);
   } else {
     BidiagonalHalves<R> halves(d, e);
     svd.converged = halves.run();
@@ -239,8 +240,8 @@ Status gesdd(const Call& call) {
                             .m = m,
                             .n = n,
                             .k = mode == 'A' ? side : k};
-    return forEachInLanes<T>(call, arguments.batch(), cost, 2 * side * side + 4 * k * k + 9 * k, job,
-                             lanes::gesdd<T>);
+    const Index numbers = 2 * side * side + 4 * k * k + 9 * k;
+    return forEachInLanes<T>(call, arguments.batch(), cost, numbers, job, lanes::gesdd<T>);
   }
   return forEachIn(call, arguments.batch(), cost, [&](Index b) {
     info.number(b) = 0;
@@ -253,7 +254,8 @@ Status gesdd(const Call& call) {
     MatrixX<T> a = m >= n ? MatrixX<T>(in[b]) : MatrixX<T>(in[b].adjoint());
     if (!a.allFinite()) return void(info.number(b) = -4);  // LAPACK's number of A
     const Index all = std::max(m, n);
-    const Svd<T> svd = decomposeScaled<T>(std::move(a), mode == 'N' ? 0 : mode == 'A' ? all : k, m < n);
+    const Index of_u = mode == 'N' ? 0 : mode == 'A' ? all : k;
+    const Svd<T> svd = decomposeScaled<T>(std::move(a), of_u, m < n);
     if (!svd.converged) return void(info.number(b) = 1);
     values.vector(b) = svd.values;
     if (mode == 'N') return;
