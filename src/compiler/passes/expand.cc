@@ -193,23 +193,31 @@ class Expand : public Rewriter {
   // A large left operand whose rows do not lie along the sum is turned once, before: else each task
   // would pack it anew, or read it again from lines far apart.
   bool turnLeft(OpId id) {
-    constexpr int64_t kReads = 128, kManyReads = 512;
-    constexpr int64_t kFewRows = 128, kNearSteps = 128, kSteps = 1024;  // read at once
-    constexpr int64_t kNear = 32 << 10, kLarge = 128 << 10;
+    constexpr int64_t kReads = 128;
     const Op o = op(id);
     const DotSide lhs = lhsOf(o), rhs = rhsOf(o);
     const Shape from = shape(lhs.value);
+    const int64_t columns = freeElements(rhs);
     Ints order = lhs.batch, free = lhs.free(from.rank());
     if (lhs.contracting.empty() || free.empty() || free.back() != from.rank() - 1 ||
-        isComplex(from.dtype))
+        isComplex(from.dtype) || columns < kReads || isReadAsItLies(lhs, columns))
       return false;
-    const int64_t rows = extent(from.dims, free), reads = freeElements(rhs);
-    const int64_t steps = std::min(extent(from.dims, lhs.contracting),
-                                   rows <= kFewRows ? kNearSteps : kSteps);
-    if (reads < kReads || rows * steps < (reads < kManyReads ? kLarge : kNear)) return false;
     order.insert(order.end(), free.begin(), free.end());
     order.insert(order.end(), lhs.contracting.begin(), lhs.contracting.end());
     return replaceProduct(o, turned(*this, lhs, order), rhs);
+  }
+  // Whether caches hold what is read together of it, for so many columns. Elements of less than 32
+  // bits are packed.
+  bool isReadAsItLies(const DotSide& lhs, int64_t columns) const {
+    constexpr int64_t kFewRows = 128, kNearSteps = 128, kSteps = 1024;  // as products are cut
+    constexpr int64_t kManyColumns = 512;
+    constexpr int64_t kNear = 32 << 10, kLarge = 128 << 10, kLargePacked = 64 << 10;
+    const Shape& from = shape(lhs.value);
+    if (byteSize(from.dtype) < 4) return from.elements() < kLargePacked;
+    const int64_t rows = extent(from.dims, lhs.free(from.rank()));
+    const int64_t steps = rows <= kFewRows ? kNearSteps : kSteps;
+    return rows * std::min(extent(from.dims, lhs.contracting), steps) <
+           (columns < kManyColumns ? kLarge : kNear);
   }
 
   // A long left operand that lies along its rows, times few columns: the other way round, rows fill
