@@ -8,8 +8,8 @@ namespace tercel {
 // refuse the code.
 bool isCpuFeature(std::string_view name);
 
-// Whether this machine has it. Of what is no such extension it has none. Code for others than x86-64
-// asks for nothing that one of their CPUs may lack.
+// Whether this machine has it. Of what is no such extension it has none. Code for others than
+// x86-64 asks for nothing that one of their CPUs may lack.
 bool cpuHas(std::string_view name);
 
 }  // namespace tercel

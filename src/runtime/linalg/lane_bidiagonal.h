@@ -82,8 +82,8 @@ Vector<R> leastOfTwo(Vector<R> f, Vector<R> g, Vector<R> h) {
   return is_wide ? value * ratio : value;
 }
 
-// A bidiagonal matrix, of the order of 1: the diagonal d, and e above it. The columns of u and v, if
-// any, are turned with it. `rotations` has room for 4 n numbers.
+// A bidiagonal matrix, of the order of 1: the diagonal d, and e above it. The columns of u and v,
+// if any, are turned with it. `rotations` has room for 4 n numbers.
 template <class T>
 class Bidiagonal {
  public:

@@ -53,8 +53,8 @@ void takeAdjoint(View<N> from, int64_t rows, int64_t columns, View<N> to) {
     for (int64_t i = 0; i < rows; ++i) to(j, i) = conjugate(from(i, j));
 }
 
-// a = u diag(d) v^H of m rows and n columns, no more than rows. u has `columns` columns, and v of the
-// same lanes n; none where v's data is null. The adjoint is what is asked for where `is_turned`.
+// a = u diag(d) v^H of m rows and n columns, no more than rows. u has `columns` columns; there is
+// none, nor v, where v's data is null. The adjoint is what is asked for where `is_turned`.
 template <class T>
 struct Decomposition {
   using N = Number<T>;

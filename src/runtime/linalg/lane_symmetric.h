@@ -33,8 +33,8 @@ struct TwoByTwo {
   }
 };
 
-// A symmetric tridiagonal matrix, of the order of 1: the diagonal d, and e beside it. The columns of
-// v, if any, are turned with it. `rotations` has room for 2 n numbers.
+// A symmetric tridiagonal matrix, of the order of 1: the diagonal d, and e beside it. The columns
+// of v, if any, are turned with it. `rotations` has room for 2 n numbers.
 template <class T>
 class SymmetricTridiagonal {
  public:

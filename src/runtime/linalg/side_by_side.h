@@ -11,9 +11,8 @@ bool suitsLanes(Index batch, Index numbers);
 // Whether the call's matrices are as many and as small as lanes are for: so that scratch stays in
 // the nearer caches.
 bool isBatchOfSmall(const program::CallSignature& signature);
-// And for rotations, which take more operations than other ways, and the more the larger a matrix
-// is. They pay for a side of as many rows as there are lanes, times `worth`, where all lanes are
-// full.
+// And for iterations by rotations, where lanes wait for one another. They pay for a side of as many
+// rows as there are lanes, times `worth`, where all lanes are full.
 bool isBatchForRotations(const program::CallSignature& signature, double worth);
 // The same for factorisations and triangles, which may be larger where they fill all lanes some
 // times.

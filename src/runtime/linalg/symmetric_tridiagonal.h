@@ -1,5 +1,5 @@
-// Eigenvalues of symmetric tridiagonal matrices, by the QL and QR iterations with implicit shifts of
-// Wilkinson, 1968. Where they begin and end, and which way they go, is as in LAPACK's steqr: the
+// Eigenvalues of symmetric tridiagonal matrices, by the QL and QR iterations with implicit shifts
+// of Wilkinson, 1968. Where they begin and end, and which way they go, is as in LAPACK's steqr: the
 // signs of eigenvectors follow from it.
 #pragma once
 #include <tuple>

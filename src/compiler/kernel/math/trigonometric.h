@@ -1,7 +1,8 @@
 // sine, cosine, tan: of the angle less the nearest multiple of pi. Multiples of pi are taken off in
 // three parts while there are few of them, with the bits of 1/pi in integers (Payne and Hanek)
 // beyond. In f64 what is left keeps the bits that it rounds away, and so does the series' largest
-// term: with no more than rounding the result errs by, 1 - cos(x) and the like are what others have.
+// term: the result errs by little more than its rounding, so 1 - cos(x) and the like are what others
+// find.
 #pragma once
 #include "compiler/kernel/math/coefficients.h"
 #include "compiler/kernel/math/expr.h"
