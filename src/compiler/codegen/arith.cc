@@ -118,6 +118,8 @@ llvm::Value* Emitter::emitPure(const Inst& inst) {
       return emitDotHalves(operand(inst, 0), operand(inst, 1), operand(inst, 2));
     case Opcode::dot_u8s8:
       return emitDotBytes(operand(inst, 0), operand(inst, 1), operand(inst, 2));
+    case Opcode::dot_bf16:
+      return emitDotBFloat16(operand(inst, 0), operand(inst, 1), operand(inst, 2));
     case Opcode::icmp: case Opcode::fcmp: return emitCompare(inst);
     case Opcode::fma: return emitFma(inst);
     case Opcode::fmuladd:

@@ -1,4 +1,4 @@
-// Products of the parts of integers, added up: by x86's instructions for whole registers, else part
+// Products of the parts of words, added up: by x86's instructions for whole registers, else part
 // by part.
 #include <llvm/IR/IntrinsicsX86.h>
 
@@ -19,6 +19,10 @@ constexpr ByWidth kHalves = {intrinsics::x86_avx512_vpdpwssd_128,
                              intrinsics::x86_avx512_vpdpwssd_512};
 constexpr ByWidth kHalvesUnadded = {intrinsics::x86_sse2_pmadd_wd, intrinsics::x86_avx2_pmadd_wd,
                                     intrinsics::x86_avx512_pmaddw_d_512};
+
+constexpr ByWidth kBFloat16 = {intrinsics::x86_avx512bf16_dpbf16ps_128,
+                               intrinsics::x86_avx512bf16_dpbf16ps_256,
+                               intrinsics::x86_avx512bf16_dpbf16ps_512};
 
 // Where vectors of so many bytes have it.
 intrinsics::ID upTo(int most_bytes, const ByWidth& instruction, llvm::Type* type) {
@@ -45,6 +49,14 @@ llvm::Value* Emitter::emitDotBytes(Value* a, Value* b, Value* c) {
   intrinsics::ID id = upTo(target_.byte_dot_bytes, kBytes, c->getType());
   if (id != intrinsics::not_intrinsic) return ir_.CreateIntrinsic(id, {}, {c, a, b});
   return emitDotOfParts(a, b, c, 8, false);
+}
+
+llvm::Value* Emitter::emitDotBFloat16(Value* a, Value* b, Value* c) {
+  TERCEL_CHECK(target_.has_bf16_dot, "dot_bf16 on ", target_.cpu);
+  auto* sums = llvm::cast<llvm::FixedVectorType>(c->getType());
+  auto* parts = llvm::FixedVectorType::get(ir_.getBFloatTy(), 2 * sums->getNumElements());
+  return ir_.CreateIntrinsic(kBFloat16.of(sums), {},
+                             {c, ir_.CreateBitCast(a, parts), ir_.CreateBitCast(b, parts)});
 }
 
 // b's parts are signed, a's as said.

@@ -74,6 +74,7 @@ class Emitter {
   // dot.cc
   Value* emitDotHalves(Value* a, Value* b, Value* c);
   Value* emitDotBytes(Value* a, Value* b, Value* c);
+  Value* emitDotBFloat16(Value* a, Value* b, Value* c);
   Value* emitDotOfParts(Value* a, Value* b, Value* c, unsigned width, bool is_signed);
 
   // fma.cc

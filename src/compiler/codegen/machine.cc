@@ -13,24 +13,23 @@ namespace tercel::codegen {
 
 Machine::Machine(const Target& target, const CodegenOptions& options, Output output,
                  Selection selection)
-    : architecture_(target.architecture), vector_bytes_(target.vector_bytes), cpu_(target.cpu),
-      features_(target.features), slow_gather_(target.slow_gather), level_(options.opt_level),
-      verify_(options.verify), selection_(selection) {
-  const Backend& backend = backendOf(architecture_);
+    : target_(target), level_(options.opt_level), verify_(options.verify), selection_(selection) {
+  const Backend& backend = backendOf(target.architecture);
   llvm::TargetOptions target_options;
   target_options.AllowFPOpFusion = llvm::FPOpFusion::Standard;  // of fmuladd and nothing else
   auto level = static_cast<llvm::CodeGenOptLevel>(options.opt_level);
   machine_.reset(static_cast<llvm::LLVMTargetMachine*>(
-      backend.target->createTargetMachine(backend.triple, cpu_, features_, target_options,
-                                          llvm::Reloc::PIC_, llvm::CodeModel::Small, level)));
-  TERCEL_CHECK(machine_, "no code generator for ", cpu_);
+      backend.target->createTargetMachine(backend.triple, target.cpu, target.features,
+                                          target_options, llvm::Reloc::PIC_,
+                                          llvm::CodeModel::Small, level)));
+  TERCEL_CHECK(machine_, "no code generator for ", target.cpu);
   const auto file = output == Output::object ? llvm::CodeGenFileType::ObjectFile
                                              : llvm::CodeGenFileType::AssemblyFile;
   const bool can_write = backend.has_own_pipeline
                              ? addOwnPasses(options, file)
                              : !machine_->addPassesToEmitFile(passes_, stream_, nullptr, file,
                                                               /*DisableVerify=*/!options.verify);
-  TERCEL_CHECK(can_write, "LLVM cannot write code for ", cpu_);
+  TERCEL_CHECK(can_write, "LLVM cannot write code for ", target.cpu);
 }
 
 bool Machine::addOwnPasses(const CodegenOptions& options, llvm::CodeGenFileType file) {
@@ -52,13 +51,13 @@ bool Machine::addOwnPasses(const CodegenOptions& options, llvm::CodeGenFileType 
 
 std::unique_ptr<llvm::Module> Machine::newModule(llvm::LLVMContext& context) const {
   auto module = std::make_unique<llvm::Module>("tercel", context);
-  module->setTargetTriple(backendOf(architecture_).triple);
+  module->setTargetTriple(backendOf(target_.architecture).triple);
   module->setDataLayout(machine_->createDataLayout());
   return module;
 }
 
 bool Machine::select(const kernel::Kernel& kernel, llvm::Module& module) {
-  const Backend& backend = backendOf(architecture_);
+  const Backend& backend = backendOf(target_.architecture);
   llvm::LLVMContext& context = module.getContext();
   llvm::Type* nothing = llvm::Type::getVoidTy(context);
   auto declare = [&](const std::string& name, llvm::ArrayRef<llvm::Type*> arguments) {
@@ -76,11 +75,11 @@ bool Machine::select(const kernel::Kernel& kernel, llvm::Module& module) {
                                            llvm::PointerType::get(context, 0));
   llvm::Function* function = declare(kernel.name, pieces);
   for (llvm::Argument& piece : function->args()) piece.addAttr(llvm::Attribute::NoAlias);
-  setAttributes(*function, vector_bytes_);
-  alignSpills(*function, kernel, vector_bytes_);
+  setAttributes(*function, target_.vector_bytes);
+  alignSpills(*function, kernel, target_.vector_bytes);
   llvm::ReturnInst::Create(context, llvm::BasicBlock::Create(context, "", function));
   Selector selector(module_info_->getOrCreateMachineFunction(*function), kernel,
-                    std::move(functions), slow_gather_);
+                    std::move(functions), target_);
   if (selector.run()) return true;
   module_info_->deleteMachineFunctionFor(*function);
   return false;

@@ -34,19 +34,16 @@ class Machine {
   llvm::StringRef run(llvm::Module& module);
 
   bool serves(const Target& target, const CodegenOptions& options, Selection selection) const {
-    return selection_ == selection && architecture_ == target.architecture && cpu_ == target.cpu &&
-           features_ == target.features && level_ == options.opt_level &&
-           verify_ == options.verify;
+    return selection_ == selection && target_.architecture == target.architecture &&
+           target_.cpu == target.cpu && target_.features == target.features &&
+           level_ == options.opt_level && verify_ == options.verify;
   }
 
  private:
   // False where LLVM lacks a part of it.
   bool addOwnPasses(const CodegenOptions& options, llvm::CodeGenFileType file);
 
-  Architecture architecture_;
-  int vector_bytes_;
-  std::string cpu_, features_;
-  bool slow_gather_;
+  const Target target_;
   int level_;
   bool verify_;
   Selection selection_;

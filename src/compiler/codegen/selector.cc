@@ -19,9 +19,9 @@ using kernel::Predicate;
 using kernel::Scalar;
 
 Selector::Selector(llvm::MachineFunction& function, const kernel::Kernel& kernel,
-                   std::vector<llvm::Function*> functions, bool slow_gather)
+                   std::vector<llvm::Function*> functions, const Target& target)
     : function_(function), kernel_(kernel), functions_(std::move(functions)),
-      slow_gather_(slow_gather),
+      target_(target),
       regs_(function.getRegInfo()), insts_(*function.getSubtarget().getInstrInfo()),
       classes_(*function.getSubtarget().getRegisterInfo()),
       names_(X86Names::of(insts_, classes_)), values_(kernel.values.size()),

@@ -17,6 +17,7 @@
 #include <tuple>
 #include <vector>
 
+#include "compiler/codegen/codegen.h"
 #include "compiler/codegen/x86_names.h"
 #include "compiler/kernel/kernel.h"
 
@@ -25,9 +26,9 @@ namespace tercel::codegen {
 class Selector {
  public:
   // The function has one pointer argument, which aliases no other, for each buffer of the kernel
-  // that may overlap no other; `functions` are the kernel's own, slow_gather the Target's.
+  // that may overlap no other; `functions` are the kernel's own.
   Selector(llvm::MachineFunction& function, const kernel::Kernel& kernel,
-           std::vector<llvm::Function*> functions, bool slow_gather);
+           std::vector<llvm::Function*> functions, const Target& target);
 
   // False where the kernel has something that only LLVM's selection knows; the function is then in
   // no state to be used.
@@ -137,6 +138,7 @@ class Selector {
 
   // selector_float.cc
   Reg fma(const Inst& inst);
+  Reg dot(const Inst& inst);
   Reg extremum(const Inst& inst);
   Reg signOp(const Inst& inst);
   Reg rounded(const Inst& inst);
@@ -222,7 +224,7 @@ class Selector {
   llvm::MachineFunction& function_;
   const kernel::Kernel& kernel_;
   std::vector<llvm::Function*> functions_;
-  const bool slow_gather_;
+  const Target& target_;
   llvm::MachineRegisterInfo& regs_;
   const llvm::TargetInstrInfo& insts_;
   const llvm::TargetRegisterInfo& classes_;

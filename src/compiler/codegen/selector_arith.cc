@@ -71,6 +71,7 @@ Selector::Reg Selector::pure(const Inst& inst) {
                     inst.type, {operand(inst, 0)});
       return make(cat("LZCNT", kernel::bitWidth(inst.type.scalar), "rr"), inst.type,
                   {operand(inst, 0)});
+    case Opcode::dot_s16: case Opcode::dot_u8s8: case Opcode::dot_bf16: return dot(inst);
     case Opcode::icmp: case Opcode::fcmp: return compare(inst);
     case Opcode::any: return {};  // where its flags are wanted
     case Opcode::fma: case Opcode::fmuladd: return fma(inst);
@@ -96,6 +97,25 @@ Selector::Reg Selector::pure(const Inst& inst) {
     default: return binary(inst);
   }
   return refuse(), Reg();
+}
+
+Selector::Reg Selector::dot(const Inst& inst) {
+  const bool is_float = inst.op == Opcode::dot_bf16;
+  const bool has_it = is_float ? target_.has_bf16_dot : target_.byte_dot_bytes == 64;
+  if (!has_it || !inst.type.isVector() || registerBits(inst.type) > 512) return refuse(), Reg();
+  const char* stem = is_float ? "VDPBF16PS" : inst.op == Opcode::dot_s16 ? "VPDPWSSD" : "VPDPBUSD";
+  V a = inst.operands[0], b = inst.operands[1];
+  if (inst.op != Opcode::dot_u8s8 && repeatedOperand(a)) std::swap(a, b);
+  const std::string name = cat(stem, widthSuffix(inst.type));
+  if (const Inst* word = repeatedOperand(b)) {
+    Reg sum = operand(inst, 2), left = value(a), result = newReg(inst.type);
+    Builder built = start(name + "mb", result).addReg(sum).addReg(left);
+    addRepeated(built, *word);
+    finish(*built);
+    return result;
+  }
+  Reg sum = operand(inst, 2), left = value(a), right = value(b);
+  return make(name + "r", inst.type, {sum, left, right});
 }
 
 Selector::Reg Selector::vectorOp(const std::string& stem, const Inst& inst, bool commutes) {

@@ -48,7 +48,7 @@ bool Selector::isIndexed(const Inst& inst) const {
 Selector::Reg Selector::gather(const Inst& inst) {
   uint64_t every;
   const bool is_whole = constantBits(inst.operands[2], &every) && every != 0;
-  if (is_whole && (slow_gather_ || kernel::bitWidth(inst.type.scalar) < 32))
+  if (is_whole && (target_.slow_gather || kernel::bitWidth(inst.type.scalar) < 32))
     return gatherByLoads(inst);
   if (!isIndexed(inst)) return refuse(), Reg();
   const Address address = placesOf(inst);

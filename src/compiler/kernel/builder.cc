@@ -232,7 +232,7 @@ V Builder::ternary(Opcode op, V a, V b, V c) {
   a = widen(a, lanes);
   b = widen(b, lanes);
   c = widen(c, lanes);
-  return pure(op, type(a), {a, b, c});
+  return pure(op, type(c), {a, b, c});
 }
 
 namespace {

@@ -7,17 +7,20 @@
 
 namespace tercel::kernel {
 
-// Of bf16 not where the program asks for more than the machine does fastest: tiles take subnormal
-// operands and sums as zeros.
+// Whether its bf16 may be multiplied by instructions that take subnormal operands and sums as zeros:
+// not where the program asks for more than the machine does fastest.
+bool ContractNest::takesSubnormalsAsZeros() const {
+  const DType out = m_.shape(op_.result()).dtype;
+  return !op_.has(ir::AttrKey::precision) && operandType(rows_) == DType::bf16 &&
+         operandType(columns_) == DType::bf16 && (out == DType::bf16 || out == DType::f32);
+}
+
 int64_t ContractNest::possibleTileParts() const {
   DType out = m_.shape(op_.result()).dtype, left = operandType(rows_), right = operandType(columns_);
   if (!low_.machine.has_tiles) return 1;
   auto isByte = [](DType type) { return isInteger(type) && byteSize(type) == 1; };
   if (isInteger(out) && byteSize(out) <= 4) return isByte(left) && isByte(right) ? 4 : 1;
-  bool is_default = !op_.has(ir::AttrKey::precision);
-  bool fits = left == DType::bf16 && right == DType::bf16 &&
-              (out == DType::bf16 || out == DType::f32);
-  return is_default && fits ? 2 : 1;
+  return takesSubnormalsAsZeros() ? 2 : 1;
 }
 
 Opcode ContractNest::tileDot() const {

@@ -138,6 +138,7 @@ class ContractNest {
   void addUpBias(V first, V last);
 
   // contract_in_tiles.cc
+  bool takesSubnormalsAsZeros() const;
   int64_t possibleTileParts() const;
   Opcode tileDot() const;
   void clearRoom(V first, V last);

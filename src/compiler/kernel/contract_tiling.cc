@@ -114,9 +114,9 @@ void chooseTile(const ContractSizes& s, const Machine& machine, ContractTiling& 
     }
 }
 
-// Packing words pays where they are read several times.
+// Packing words pays where they are read several times, as vectors.
 bool suitsWords(const ContractSizes& s) {
-  return s.parts > 1 && s.rows() >= 4 && s.columns() >= 8 && 2 * s.inner_k >= s.parts;
+  return s.parts > 1 && s.rows() >= 4 && s.columns() >= 8 && s.n >= 4 && 2 * s.inner_k >= s.parts;
 }
 
 // Whole tiles of rows and columns, and sums that are worth the packing.

@@ -6,9 +6,10 @@
 
 namespace tercel::kernel {
 
-// Exact, but for what the result does not hold: whether an operand's highest bit is its sign is all
-// one to a result that is no wider.
+// Of integers exact, but for what the result does not hold: whether an operand's highest bit is its
+// sign is all one to a result that is no wider.
 int64_t ContractNest::possibleParts() const {
+  if (isFloat(sum_)) return low_.machine.has_bf16_dot && takesSubnormalsAsZeros() ? 2 : 1;
   DType out = m_.shape(op_.result()).dtype;
   DType left = operandType(rows_), right = operandType(columns_);
   if (!isInteger(out) || !isInteger(left) || !isInteger(right) || byteSize(out) > 4) return 1;
@@ -45,6 +46,7 @@ V ContractNest::biased(size_t operand, V word) {
 }
 
 V ContractNest::addProducts(V m, V n, V sum) {
+  if (isFloat(sum_)) return b_.ternary(Opcode::dot_bf16, m, n, sum);
   if (tiling_.parts == 2) return b_.ternary(Opcode::dot_s16, m, n, sum);
   bool n_first = !isBiased() && !hasUnsignedParts(rows_);
   return b_.ternary(Opcode::dot_u8s8, n_first ? n : m, n_first ? m : n, sum);

@@ -100,6 +100,10 @@ class Rules {
         if (result_ != Type{operand(0).scalar, 1}) return "the result is one lane of the operand";
         return inst_.imm >= 0 && inst_.imm < operand(0).lanes ? "" : "no such lane";
       case Opcode::shuffle: return checkShuffle();
+      case Opcode::dot_bf16:
+        if (result_.scalar != Scalar::f32 || !result_.isVector()) return "a vector of f32 wanted";
+        if (operand(0) != result_.with(Scalar::i32)) return "words of i32 wanted";
+        return wants(1, operand(0)).empty() ? wants(2, result_) : wants(1, operand(0));
       case Opcode::any:
         if (result_ != Type{Scalar::i1, 1}) return "the result is one i1";
         return operand(0).scalar == Scalar::i1 ? "" : "a mask wanted";

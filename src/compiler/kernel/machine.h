@@ -14,7 +14,7 @@ struct Machine {
   bool halves_vectors = false;  // computes with the widest ones in two halves
   int masked_bytes = 1;  // of the smallest elements that one instruction loads by a mask
   // As codegen's Target has them.
-  bool has_pair_dot = false, has_byte_dot = false, has_tiles = false;
+  bool has_pair_dot = false, has_byte_dot = false, has_bf16_dot = false, has_tiles = false;
   int64_t l1_bytes = 32 << 10;
   int64_t l2_bytes = 1 << 20;
 
