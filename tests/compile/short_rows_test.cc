@@ -43,6 +43,27 @@ TEST(ShortRows, FillVectorsBesideWorkOutsideOfThem) {
   expectNative(text);
 }
 
+// A function of each row, and what all rows share, beside the elements.
+std::string scaled(std::string_view type, int64_t length) {
+  const std::string array = cat(type, "[133,", length, "]"), rows = cat(type, "[133]");
+  return cat("func @main(%z: ", rows, ", %y: ", array, ", %w: ", type, "[", length, "]) -> (",
+             array, ") {\n  %f = exponential(%z) : ", rows,
+             "\n  %fs = broadcast_in_dim(%f) {broadcast_dimensions = [0]} : ", array,
+             "\n  %ws = broadcast_in_dim(%w) {broadcast_dimensions = [1]} : ", array,
+             "\n  %p = multiply(%fs, %y) : ", array, "\n  %r = add(%p, %ws) : ", array,
+             "\n  return %r\n}\n");
+}
+
+TEST(ShortRows, ShareAFunctionThatIsMadeForAVectorOfThem) {
+  for (std::string_view type : {"bf16", "f32", "f64"})
+    for (int64_t length : {5, 8, 9, 12, 15, 16, 17, 20, 31, 40, 64}) {
+      const std::string text = scaled(type, length);
+      const bool is_long = length >= (type == "f64" ? 32 : 64);
+      EXPECT_EQ(countInKernel(moduleOf(text), "shuffle") == 0, is_long) << text;
+      expectNative(text);
+    }
+}
+
 // [rows, length] of as many ways to make an element.
 std::string joined(std::string_view type, int64_t length) {
   const std::string column = cat(type, "[133,1]");

@@ -29,12 +29,35 @@ bool ElementLoops::chooseShortRows() {
   for (size_t row = loops_; row-- > 1;) {
     rows.length *= plan_.groupExtent(row);
     rows.extents.insert(size_t{0}, plan_.groupExtent(row));
-    if (rows.length > longestRow(rows.extents)) return false;
-    if (!suits(rows, row - 1)) continue;
+    rows.same = sameInRows(row - 1);
+    const bool fills_vectors = rows.length > longestRow(rows.extents);
+    if (fills_vectors && !sharesFunction(rows, row - 1)) return false;
+    if (!suits(rows, row - 1, fills_vectors)) continue;
     short_ = rows;
     return true;
   }
   return false;
+}
+
+// Whether what is the same all along rows of a few vectors is dear: made once for as many rows as
+// vectors have lanes. Their elements are read one after another, or are the same in each row.
+bool ElementLoops::sharesFunction(const ShortRows& rows, size_t outer) const {
+  constexpr int64_t kMostVectors = 4;
+  constexpr double kDear = 0.25;
+  if (rows.same.empty() || rows.length >= kMostVectors * lanes_) return false;
+  for (const auto& strides : plan_.strides) {
+    if (strides.empty()) return false;
+    const auto in_row = std::span(strides).subspan(outer + 1);
+    const bool moves = std::ranges::any_of(in_row, [](int64_t s) { return s != 0; });
+    if (moves && strides[outer] != 0 && !isInOrder(strides, outer)) return false;
+  }
+  double cost = 0;
+  for (ir::OpId id : low_.cluster.ops) {
+    const ir::Op& op = low_.module.op(id);
+    const bool once = low_.module.shape(op.result()).elements() < elementCount(piece_.extents);
+    if (once) cost += elementCost(low_.module, op);
+  }
+  return cost > kDear;
 }
 
 // Those that compute something else within so many neighbours of the domain.
@@ -111,17 +134,19 @@ bool ElementLoops::chooseAllRows() {
   return true;
 }
 
-bool ElementLoops::suits(ShortRows& rows, size_t outer) const {
-  rows.same = sameInRows(outer);
+// fills_vectors: longer than what is worth it but for what is made once.
+bool ElementLoops::suits(ShortRows& rows, size_t outer, bool fills_vectors) const {
   const int64_t all = opsWithin(plan_.groupExtent(outer) * rows.length);
   const int64_t once = rows.same.empty() ? 0 : all - opsWithin(rows.length);
+  const int64_t most_ops = fills_vectors ? 160 : mostOps();
   auto fits = [&](int64_t vectors) {
     rows.vectors = vectors;
     rows.rows = vectors * lanes_ / rows.length;
-    return plan_.groupExtent(outer) >= rows.rows && vectors * (all - once) <= mostOps();
+    return plan_.groupExtent(outer) >= rows.rows && vectors * (all - once) <= most_ops;
   };
   // What is made once takes whole vectors.
   const bool is_full = once > 0 && fits(rows.length);
+  if (!is_full && fills_vectors) return false;
   if (!is_full && !fits(rows.length / std::gcd(rows.length, int64_t{lanes_}))) return false;
   return readsInRows(outer, rows.length);
 }
