@@ -1,6 +1,7 @@
 #include "compiler/kernel/row_stages.h"
 
 #include <algorithm>
+#include <unordered_set>
 
 namespace tercel::kernel {
 namespace {
@@ -91,10 +92,28 @@ Indices RowStages::outputIndices(size_t output, const Indices& domain) const {
   return indices;
 }
 
+// What is costly, or moves what is: padded, joined, gathered, reversed.
+std::vector<bool> RowStages::costlyPlaces() const {
+  std::vector<bool> costly(cluster_.ops.size());
+  std::unordered_set<uint32_t> moved;  // costly at places of its own
+  for (size_t i = 0; i < cluster_.ops.size(); ++i) {
+    const Op& o = op(i);
+    if (o.results.size() != 1 || o.kind == OpKind::reduce_) continue;
+    const bool is_costly = isCostly(o.kind) || std::ranges::any_of(o.operands, [&](Value v) {
+      return moved.contains(v.index);
+    });
+    costly[i] = is_costly && isFull(i);
+    const bool has_places = cluster_.maps[i].empty() && m_.shape(o.result()).rank() > 0;
+    if (is_costly && has_places) moved.insert(o.result().index);
+  }
+  return costly;
+}
+
 std::vector<RowStages::Reused> RowStages::reused() const {
   std::vector<Reused> list;
+  const std::vector<bool> costly = costlyPlaces();
   for (size_t i = 0; i < cluster_.ops.size(); ++i) {
-    if (op(i).results.size() != 1 || !isCostly(op(i).kind) || !isFull(i)) continue;
+    if (!costly[i]) continue;
     Value v = op(i).result();
     int first = stages_, last = -1;
     auto note = [&](int stage) {

@@ -38,6 +38,7 @@ class RowStages {
   std::vector<Reused> reused() const;
 
  private:
+  std::vector<bool> costlyPlaces() const;
   bool isReshaped(ir::Value v) const;
   int depthOf(ir::Value v) const;
   int stageOf(size_t reduction) const { return depthOf(op(reduction).result()) - 1; }
