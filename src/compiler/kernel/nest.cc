@@ -171,13 +171,17 @@ void Lowering::storeOutput(Emitter& emitter, size_t output, const Index& linear,
 }
 
 void Lowering::forTasks(int64_t count, const std::function<void(V)>& body) {
-  tasks = count;
-  builder.forLoop(builder.index(0), builder.index(count), 1, body);
+  forTaskRange(count, [&](V first, V last) { builder.forLoop(first, last, 1, body); });
 }
 
-void KernelLowering::forTasks(int64_t count, const std::function<void(V)>& body) {
+void Lowering::forTaskRange(int64_t count, const std::function<void(V, V)>& body) {
+  tasks = count;
+  body(builder.index(0), builder.index(count));
+}
+
+void KernelLowering::forTaskRange(int64_t count, const std::function<void(V, V)>& body) {
   tasks = kernel.tasks = count;
-  builder.forLoop(builder.taskBegin(), builder.taskEnd(), 1, body);
+  body(builder.taskBegin(), builder.taskEnd());
 }
 
 const ir::Op* paddedProduct(const ir::Module& module, const Cluster& cluster) {

@@ -36,7 +36,9 @@ class Lowering {
   virtual void bindInputs(Emitter& emitter) const = 0;
   virtual void storeOutput(Emitter& emitter, size_t output, const Index& linear, const Elem& elem);
   // `body` for each of `count` tasks.
-  virtual void forTasks(int64_t count, const std::function<void(V)>& body);
+  void forTasks(int64_t count, const std::function<void(V)>& body);
+  // The same, for all of those that run together, from the first to before the last.
+  virtual void forTaskRange(int64_t count, const std::function<void(V, V)>& body);
 };
 
 struct KernelHolder {
@@ -57,7 +59,7 @@ class KernelLowering : public KernelHolder, public Lowering {
   bool keepsBits() const override { return keeps_bits_; }
   bool mayStoreAgain() const override;
   void bindInputs(Emitter& emitter) const override;
-  void forTasks(int64_t count, const std::function<void(V)>& body) override;
+  void forTaskRange(int64_t count, const std::function<void(V, V)>& body) override;
 
  private:
   void addParams();

@@ -1,6 +1,8 @@
 // scatter in place: the outputs' memory holds the operands when the kernel starts. Updates are
-// applied in row-major order, each computed where it is; a task does a part of every window.
+// applied in row-major order, each computed where it is; a task does a part of every window, and
+// tasks that run together do theirs at once.
 #include <algorithm>
+#include <bit>
 
 #include "compiler/kernel/nest.h"
 
@@ -26,34 +28,75 @@ class ScatterNest {
     for (size_t d = 0; d < updates.size(); ++d)
       (contains(window, d) ? window_ : scatter_).push_back(updates[d]);
     chooseLanes();
-    low_.forTasks(tasks_, [&](V task) { emitTask(task); });
+    low_.forTaskRange(tasks_, [&](V first, V last) { emitTasks(first, last); });
   }
 
  private:
   void chooseLanes() {
     lanes_ = scattersLines(m_, op_) ? vectorLanes(m_, low_.cluster, low_.machine) : 1;
-    while (lanes_ > 1 && lanes_ / 2 >= window_.back()) lanes_ /= 2;
     inner_ = window_.empty() ? 1 : window_.back();
-    block_ = lanes_ == 1 ? inner_ : std::min<int64_t>(inner_, 8 * lanes_);
+    while (lanes_ > 1 && lanes_ / 2 >= inner_) lanes_ /= 2;
+    const bool is_wide = lanes_ * bytesOfElement() >= kLineBytes;
+    if (lanes_ > inner_ && is_wide && hasFewPieces(inner_ - lanes_ / 2)) lanes_ /= 2;
+    const bool in_pieces = lanes_ <= inner_ && hasFewPieces(inner_ % lanes_);
+    whole_ = in_pieces ? inner_ / lanes_ * lanes_ : inner_;
+    block_ = lanes_ == 1 ? inner_ : std::min<int64_t>(inner_, blockOfLine());
     if (inner_ > 0) tasks_ = (inner_ + block_ - 1) / block_;
   }
 
-  void emitTask(V task) {
+  int64_t bytesOfElement() const {
+    return static_cast<int64_t>(byteSize(m_.shape(op_.operand(0)).dtype));
+  }
+
+  // What is left of a line beside whole vectors is a smaller vector or two: to store a part of a wide
+  // one takes some machines long.
+  static bool hasFewPieces(int64_t rest) {
+    return rest >= 0 && std::popcount(static_cast<uint64_t>(rest)) <= 2;
+  }
+
+  // What a task has of a line: few of them, as each goes over all windows, and no line of the cache
+  // is another's too.
+  int64_t blockOfLine() const {
+    constexpr int64_t kTasks = 4, kMostVectors = 8;
+    const int64_t bytes = bytesOfElement();
+    if (inner_ * bytes % kLineBytes) return kMostVectors * lanes_;
+    const int64_t line = std::max<int64_t>(kLineBytes / bytes, lanes_);
+    return std::clamp((inner_ / kTasks + line - 1) / line * line, line, kMostVectors * lanes_);
+  }
+
+  void emitTasks(V first, V last) {
     Emitter e(b_, space_, m_, lanes_);
     low_.bindInputs(e);
-    loops(e, scatter_, {}, [&](const Indices& at) { emitWindow(e, at, task); });
+    begin_ = tasks_ == 1 ? b_.index(0) : b_.imul(first, b_.index(block_));
+    end_ = b_.index(inner_);
+    if (tasks_ > 1) end_ = b_.binary(Opcode::smin, b_.imul(last, b_.index(block_)), end_);
+    whole_end_ = whole_ == inner_ ? end_ : b_.binary(Opcode::smin, end_, b_.index(whole_));
+    loops(e, scatter_, {}, [&](const Indices& at) { emitWindow(e, at); });
   }
 
   using Body = std::function<void(const Indices&)>;
   void loops(Emitter& e, std::span<const int64_t> extents, Indices outer, const Body& body) {
     if (extents.empty()) return body(outer);
-    b_.forLoop(b_.index(0), b_.index(extents[0]), 1, [&](V i) {
+    auto turn = [&](V i) {
       e.scope([&] {
         Indices inner = outer;
         inner.push_back(space_.loop(i, extents[0]));
         loops(e, extents.subspan(1), std::move(inner), body);
       });
+    };
+    const int64_t at_once = extents.size() == 1 ? turnsAtOnce() : 1;
+    const int64_t whole = extents[0] / at_once * at_once;
+    b_.forLoop(b_.index(0), b_.index(whole), at_once, [&](V i) {
+      for (int64_t k = 0; k < at_once; ++k) turn(b_.iadd(i, b_.index(k)));
     });
+    if (whole < extents[0]) b_.forLoop(b_.index(whole), b_.index(extents[0]), 1, turn);
+  }
+
+  // Written out, single elements take little longer than their loads and stores.
+  int64_t turnsAtOnce() const {
+    constexpr size_t kFewOps = 4;
+    const bool is_plain = window_.empty() && m_.region(op_.regions[0]).ops.size() <= kFewOps;
+    return is_plain ? 4 : 1;
   }
 
   // Where the window starts, per operand dimension; invalid V: at 0.
@@ -81,7 +124,7 @@ class ScatterNest {
   }
 
   // A window that is not all inside is left out.
-  void emitWindow(Emitter& e, const Indices& at, V task) {
+  void emitWindow(Emitter& e, const Indices& at) {
     const Dims& dims = m_.shape(op_.operand(0)).dims;
     std::vector<V> start = windowStart(e, at);
     std::vector<Limit> limits;
@@ -96,7 +139,7 @@ class ScatterNest {
       limits.push_back({start[d], b_.index(dims[d] - size + 1)});
     }
     whereBelow(limits, [&] {
-      e.scope([&] { emitWindowLoops(e, at, start, window_of, task); });
+      e.scope([&] { emitWindowLoops(e, at, start, window_of); });
     });
   }
 
@@ -111,24 +154,36 @@ class ScatterNest {
   }
 
   void emitWindowLoops(Emitter& e, const Indices& at, const std::vector<V>& start,
-                       const std::vector<int>& window_of, V task) {
+                       const std::vector<int>& window_of) {
     if (window_.empty()) return apply(e, at, {}, start, window_of, {});
     std::span<const int64_t> outer = std::span<const int64_t>(window_).first(window_.size() - 1);
     loops(e, outer, {}, [&](const Indices& window) {
-      V lo = b_.imul(task, b_.index(block_));
-      V hi = b_.binary(Opcode::smin, b_.iadd(lo, b_.index(block_)), b_.index(inner_));
-      if (tasks_ == 1) {
-        lo = b_.index(0);
-        hi = b_.index(inner_);
-      }
-      b_.forLoop(lo, hi, lanes_, [&](V i) {
-        Guard guard;
-        if (inner_ % lanes_) guard = firstLanes(b_, lanes_, b_.isub(b_.index(inner_), i));
+      auto applyAt = [&](Emitter& emitter, V i, int lanes, const Guard& guard) {
         Indices all = window;
-        all.push_back(space_.loop(i, inner_, lanes_ > 1));
-        apply(e, at, all, start, window_of, guard);
+        all.push_back(space_.loop(i, inner_, lanes > 1));
+        apply(emitter, at, all, start, window_of, guard);
+      };
+      b_.forLoop(begin_, whole_end_, lanes_, [&](V i) {
+        Guard guard;
+        if (whole_ % lanes_) guard = firstLanes(b_, lanes_, b_.isub(b_.index(inner_), i));
+        applyAt(e, i, lanes_, guard);
+      });
+      if (whole_ < inner_) ifAtEnd([&] {
+        for (int64_t i = whole_; i < inner_;) {
+          const auto lanes = std::bit_floor(static_cast<uint64_t>(inner_ - i));
+          Emitter narrow(b_, space_, m_, static_cast<int>(lanes));
+          low_.bindInputs(narrow);
+          applyAt(narrow, b_.index(i), static_cast<int>(lanes), {});
+          i += static_cast<int64_t>(lanes);
+        }
       });
     });
+  }
+
+  // Whether one of the tasks has the end of the line.
+  void ifAtEnd(const std::function<void()>& emit) {
+    if (tasks_ == 1) return emit();
+    b_.ifThen(b_.compare(Opcode::icmp, Predicate::eq, end_, b_.index(inner_)), emit);
   }
 
   void apply(Emitter& e, const Indices& at, const Indices& window, const std::vector<V>& start,
@@ -172,6 +227,8 @@ class ScatterNest {
   int lanes_ = 1;
   int64_t inner_ = 1;
   int64_t block_ = 1;
+  int64_t whole_ = 1;  // elements of a line that are taken in vectors of lanes_
+  V begin_, end_, whole_end_;  // of the tasks being emitted, along the innermost dimension of a window
 };
 
 }  // namespace
