@@ -23,7 +23,7 @@ TEST(Scatters, AddLinesOfAnyLength) {
 }
 
 TEST(Scatters, StoreNoPartsOfWideVectors) {
-  for (int64_t length : {9, 10, 12, 17, 18, 20, 33, 40, 100})
+  for (int64_t length : {3, 5, 6, 7, 9, 10, 12, 17, 18, 20, 33, 40, 100})
     EXPECT_EQ(countInKernel(moduleOf(added("f32", length)), "masked"), 0) << length;
 }
 

@@ -36,20 +36,15 @@ class ScatterNest {
     lanes_ = scattersLines(m_, op_) ? vectorLanes(m_, low_.cluster, low_.machine) : 1;
     inner_ = window_.empty() ? 1 : window_.back();
     while (lanes_ > 1 && lanes_ / 2 >= inner_) lanes_ /= 2;
-    const bool is_wide = lanes_ * bytesOfElement() >= kLineBytes;
-    if (lanes_ > inner_ && is_wide && hasFewPieces(inner_ - lanes_ / 2)) lanes_ /= 2;
+    if (lanes_ > inner_ && hasFewPieces(inner_ - lanes_ / 2)) lanes_ /= 2;
     const bool in_pieces = lanes_ <= inner_ && hasFewPieces(inner_ % lanes_);
     whole_ = in_pieces ? inner_ / lanes_ * lanes_ : inner_;
     block_ = lanes_ == 1 ? inner_ : std::min<int64_t>(inner_, blockOfLine());
     if (inner_ > 0) tasks_ = (inner_ + block_ - 1) / block_;
   }
 
-  int64_t bytesOfElement() const {
-    return static_cast<int64_t>(byteSize(m_.shape(op_.operand(0)).dtype));
-  }
-
-  // What is left of a line beside whole vectors is a smaller vector or two: to store a part of a wide
-  // one takes some machines long.
+  // What is left of a line beside whole vectors is a smaller vector or two: a masked store holds up
+  // the loads of the same line, which the next window often is.
   static bool hasFewPieces(int64_t rest) {
     return rest >= 0 && std::popcount(static_cast<uint64_t>(rest)) <= 2;
   }
@@ -58,7 +53,7 @@ class ScatterNest {
   // is another's too.
   int64_t blockOfLine() const {
     constexpr int64_t kTasks = 4, kMostVectors = 8;
-    const int64_t bytes = bytesOfElement();
+    const auto bytes = static_cast<int64_t>(byteSize(m_.shape(op_.operand(0)).dtype));
     if (inner_ * bytes % kLineBytes) return kMostVectors * lanes_;
     const int64_t line = std::max<int64_t>(kLineBytes / bytes, lanes_);
     return std::clamp((inner_ / kTasks + line - 1) / line * line, line, kMostVectors * lanes_);
