@@ -102,5 +102,28 @@ TEST(Permute, WordsStayTogether) {
   }
 }
 
+// Planes less a number for each, as pixels.
+std::string pixels(std::string_view type, int64_t channels, bool reversed) {
+  auto array = [&](std::string_view dims) { return cat(type, "[", dims, "]"); };
+  const std::string planes = array(cat(channels, ",20,240")), turned = array(cat("20,240,", channels));
+  return cat("func @main(%a: ", planes, ", %m: ", array(cat(channels)), ") -> (", turned, ") {\n",
+             reversed ? cat("  %x = reverse(%a) {dimensions = [1, 2]} : ", planes, "\n")
+                      : cat("  %x = negate(%a) : ", planes, "\n"),
+             "  %t = transpose(%x) {permutation = [1, 2, 0]} : ", turned,
+             "\n  %w = broadcast_in_dim(%m) {broadcast_dimensions = [2]} : ", turned,
+             "\n  %r = subtract(%t, %w) : ", turned, "\n  return %r\n}\n");
+}
+
+TEST(Permute, PlanesBecomePixelsByALoadOfEach) {
+  for (std::string_view type : {"u8", "s16", "f16", "f32", "f64", "c64"})
+    for (int64_t channels : {2, 3, 4, 5, 7})
+      for (bool reversed : {false, true}) {
+        const std::string text = pixels(type, channels, reversed);
+        expectNative(text);
+      }
+  EXPECT_EQ(countInKernel(moduleOf(pixels("f32", 3, true)), "gather"), 0);
+  EXPECT_EQ(countInKernel(moduleOf(pixels("f64", 3, false)), "gather"), 0);
+}
+
 }  // namespace
 }  // namespace tercel::compiler

@@ -79,6 +79,8 @@ class Emitter {
   V loadStridedMasked(BufferId buffer, const Index& index, int step, V mask);
   V loadPlacesMasked(BufferId buffer, V at, int64_t offset, std::span<const int64_t> places, V mask);
   V loadNear(BufferId buffer, const Index& index, V mask);
+  // emitter_runs.cc; invalid where there are too many.
+  V loadRuns(BufferId buffer, const Index& base, std::span<const int64_t> places);
   V loadInOrder(BufferId buffer, const Index& base, std::span<const int64_t> places, V mask);
   V pickOfSmall(BufferId buffer, V at, int64_t offset, std::span<const int64_t> places);
   bool isScratch(BufferId buffer) const { return b_.kernel().buffers[buffer].param < 0; }

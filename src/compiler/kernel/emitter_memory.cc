@@ -186,7 +186,8 @@ V Emitter::loadNear(BufferId buffer, const Index& index, V mask) {
     highest = std::max(highest, place);
   }
   const int64_t most = mostApart(b_.kernel().buffers[buffer].element, mask) * lanes_;
-  if (highest - lowest >= (mask.valid() ? most / kSharers : most)) return {};
+  if (highest - lowest >= (mask.valid() ? most / kSharers : most))
+    return mask.valid() ? V{} : loadRuns(buffer, base, places);
   for (int64_t& place : places)
     if (place != kNoPlace) place -= lowest;
   const V at = space_.emitScalar(base, true);
