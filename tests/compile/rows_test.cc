@@ -34,5 +34,28 @@ TEST(Rows, KeepWhatTheyMoveOfFunctions) {
   }
 }
 
+// Sums, or the largest, of what pairs of rows are together.
+std::string pairs(std::string_view type, std::string_view op, int64_t length) {
+  auto array = [&](std::string_view dims) { return cat(type, "[", dims, "]"); };
+  const std::string all = array(cat("5,53,", length)), scalar = array("");
+  return cat("func @main(%a: ", array(cat("5,", length)), ", %b: ", array(cat("53,", length)),
+             ") -> (", array("5,53"), ") {\n  %z = constant() {value = ", scalar, " (0)} : ", scalar,
+             "\n  %x = broadcast_in_dim(%a) {broadcast_dimensions = [0, 2]} : ", all,
+             "\n  %y = broadcast_in_dim(%b) {broadcast_dimensions = [1, 2]} : ", all,
+             "\n  %d = subtract(%x, %y) : ", all,
+             "\n  %r = reduce(%d, %z) {dimensions = [2]} body(%p: ", scalar, ", %q: ", scalar,
+             ") {\n    %c = ", op, "(%p, %q) : ", scalar, "\n    return %c\n  } : ", array("5,53"),
+             "\n  return %r\n}\n");
+}
+
+TEST(Rows, AreMergedManyAtATimeWhereTheyAreShort) {
+  for (std::string_view type : {"u8", "bf16", "s32", "f32", "f64"})
+    for (std::string_view op : {"add", "maximum"})
+      for (int64_t length : {2, 4, 5, 7, 8, 9, 12, 15, 16, 17, 20, 24, 31, 32, 33, 40})
+        expectNative(pairs(type, op, length));
+  EXPECT_EQ(countInKernel(moduleOf(pairs("f32", "add", 8)), " extract "), 0);
+  EXPECT_EQ(countInKernel(moduleOf(pairs("f32", "add", 20)), " extract "), 0);
+}
+
 }  // namespace
 }  // namespace tercel::compiler

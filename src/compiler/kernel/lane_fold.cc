@@ -28,18 +28,27 @@ std::vector<Elem> foldLanes(Builder& b, std::vector<Elem> vectors, int lanes, co
   return vectors;
 }
 
+std::vector<Elem> foldPair(Builder& b, std::span<const Elem> left, std::span<const Elem> right,
+                           int lanes, int width, const Merge& merge) {
+  auto low = halves(lanes, width, false, true), high = halves(lanes, width, true, true);
+  std::vector<Elem> lower, upper;
+  for (size_t i = 0; i < left.size(); ++i) {
+    lower.push_back({b.shuffle(left[i].re, right[i].re, low), {}});
+    upper.push_back({b.shuffle(left[i].re, right[i].re, high), {}});
+  }
+  return merge(lower, upper);
+}
+
 std::vector<Elem> foldSquare(Builder& b, std::span<const BufferId> squares, int lanes,
                              const Merge& merge) {
   for (int width = lanes;; width /= 2) {
-    auto low = halves(lanes, width, false, true), high = halves(lanes, width, true, true);
     auto joined = [&](V first) {
-      std::vector<Elem> lower, upper;
+      std::vector<Elem> left, right;
       for (BufferId square : squares) {
-        V x = b.load(square, first, lanes), y = b.load(square, first, lanes, lanes);
-        lower.push_back({b.shuffle(x, y, low), {}});
-        upper.push_back({b.shuffle(x, y, high), {}});
+        left.push_back({b.load(square, first, lanes), {}});
+        right.push_back({b.load(square, first, lanes, lanes), {}});
       }
-      return merge(lower, upper);
+      return foldPair(b, left, right, lanes, width, merge);
     };
     if (width == 2) return joined(b.index(0));
     b.forLoop(b.index(0), b.index(width / 2), 1, [&](V pair) {

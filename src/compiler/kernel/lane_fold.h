@@ -16,6 +16,10 @@ std::vector<int16_t> halves(int lanes, int width, bool second, bool both);
 // The lanes of each vector to one: the halves of its `lanes`, again and again.
 std::vector<Elem> foldLanes(Builder& b, std::vector<Elem> vectors, int lanes, const Merge& merge);
 
+// Of two vectors, in which each `width` lanes belong together, these to half as many.
+std::vector<Elem> foldPair(Builder& b, std::span<const Elem> left, std::span<const Elem> right,
+                           int lanes, int width, const Merge& merge);
+
 // The same of as many vectors as have lanes, one after another in each buffer, all at once: lane i
 // of the result is vector i's.
 std::vector<Elem> foldSquare(Builder& b, std::span<const BufferId> squares, int lanes,

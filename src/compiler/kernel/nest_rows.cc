@@ -108,7 +108,14 @@ bool RowsNest::isPlain() const {
 // To merge the lanes of such a row takes so long, beside the rest, that those of many rows are
 // better merged at once.
 int64_t RowsNest::longestBlockedRow() const {
-  return isPlain() && foldsSlowly() ? 32 * plan_.lanes() : 0;
+  if (!isPlain()) return 0;
+  return foldsSlowly() ? 32 * plan_.lanes() : makesVectors() ? rowSize() : 0;
+}
+
+// Whether all that is made of a row is one vector, soon: as many rows as there are lanes are merged
+// where they are made.
+bool RowsNest::makesVectors() const {
+  return stages_.count() == 1 && stages_.accumulators() == 1 && rowSize() < 2 * plan_.lanes();
 }
 
 int64_t RowsNest::rowSize() const {

@@ -66,8 +66,40 @@ RowsNest::Elems RowsNest::rowVectors(Emitter& e, int stage, const std::vector<In
   return sums;
 }
 
-// Rows one after another; where all have been, their lanes are merged at once.
+// Rows whose lanes are merged at once.
 void RowsNest::emitBlock(Emitter& e, std::vector<Index> groups, const Position& rows) {
+  const std::vector<Elems> sums =
+      makesVectors() ? std::vector<Elems>{blockInRegisters(e, groups, rows, 0, plan_.lanes())}
+                     : blockInMemory(e, groups, rows);
+  for (size_t stage = 0; stage < sums.size(); ++stage)
+    bindReduced(e, static_cast<int>(stage), sums[stage]);
+  groups[plan_.rowGroup()] = rows.index;
+  e.guarded(rows.guard, [&] { storeReducedOutputs(e, plan_.domainAt(groups)); });
+}
+
+// Of `count` of them from one on: as many parts of a vector, each with lanes still to be merged. Where
+// rows are missing, the last one is taken again.
+RowsNest::Elems RowsNest::blockInRegisters(Emitter& e, const std::vector<Index>& groups,
+                                           const Position& rows, int64_t first, int64_t count) {
+  if (count == 1) {
+    return e.scope([&] {
+      V row = b_.index(first);
+      if (rows.guard.lanes.valid())
+        row = b_.binary(Opcode::smin, row, b_.isub(rows.count, b_.index(1)));
+      std::vector<Index> at = groups;
+      at[plan_.rowGroup()] = space_.loop(b_.iadd(rows.first, row), plan_.rowCount());
+      return rowVectors(e, 0, at);
+    });
+  }
+  const Elems left = blockInRegisters(e, groups, rows, first, count / 2);
+  const Elems right = blockInRegisters(e, groups, rows, first + count / 2, count / 2);
+  const int lanes = plan_.lanes(), width = 2 * lanes / static_cast<int>(count);
+  return foldPair(b_, left, right, lanes, width, merge(e, 0));
+}
+
+// The sums of each stage, of rows one after another; where all have been, their lanes are merged.
+std::vector<RowsNest::Elems> RowsNest::blockInMemory(Emitter& e, std::vector<Index> groups,
+                                                     const Position& rows) {
   int64_t lanes = plan_.lanes();
   std::vector<std::vector<BufferId>> kept;  // of each stage: the accumulators of the rows
   std::vector<Elems> sums;
@@ -97,10 +129,7 @@ void RowsNest::emitBlock(Emitter& e, std::vector<Index> groups, const Position& 
     for (size_t i = 0; i < squares.size() && stage + 1 < stages_.count(); ++i)
       b_.store(squares[i], b_.index(0), sums.back()[i].re);
   }
-  for (size_t stage = 0; stage < sums.size(); ++stage)
-    bindReduced(e, static_cast<int>(stage), sums[stage]);
-  groups[plan_.rowGroup()] = rows.index;
-  e.guarded(rows.guard, [&] { storeReducedOutputs(e, plan_.domainAt(groups)); });
+  return sums;
 }
 
 // As many vectors at a time as there are sets of `n` accumulators, then single ones, then the

@@ -39,6 +39,7 @@ class RowsNest {
   bool readsNarrow() const;
   int64_t longestGatheredRow() const;
   int64_t longestBlockedRow() const;
+  bool makesVectors() const;
   int64_t rowSize() const;
   bool isPlain() const;
   void findSaved();
@@ -71,6 +72,9 @@ class RowsNest {
   Elems rowVectors(Emitter& e, int stage, const std::vector<Index>& groups);
   V flagOfLanes(int stage, const Elems& vectors);
   void emitBlock(Emitter& e, std::vector<Index> groups, const Position& rows);
+  std::vector<Elems> blockInMemory(Emitter& e, std::vector<Index> groups, const Position& rows);
+  Elems blockInRegisters(Emitter& e, const std::vector<Index>& groups, const Position& rows,
+                         int64_t first, int64_t count);
   Elems vectorLoop(Emitter& e, int stage, std::vector<Index> groups, Elems now, size_t n);
 
   // rows_across.cc: vectors lie across the rows, each with accumulators of its own.
