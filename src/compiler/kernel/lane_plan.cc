@@ -85,18 +85,47 @@ bool LanePlan::blockRowsUpTo(int64_t longest) {
   return false;
 }
 
+// Narrow ones change places slowly in long vectors.
+int LanePlan::fourByteLanes() const {
+  constexpr int kFewestBytes = 4;
+  return std::min(low_.machine.vector_bytes / kFewestBytes,
+                  vectorLanes(low_.module, low_.cluster, low_.machine));
+}
+
+bool LanePlan::fillWithRows() {
+  if (empty() || walkedGroups().size() != 1) return false;
+  const size_t along = walkedGroups()[0];
+  const int lanes = vectorLanes(low_.module, low_.cluster, low_.machine);
+  const int64_t row_size = loops_.groupExtent(along);
+  if (lanes > fourByteLanes() || row_size < 4 || row_size >= lanes || lanes % row_size != 0)
+    return false;
+  size_t row = loops_.groups.size();
+  while (row > 0 && isWalked(row - 1)) --row;
+  if (row-- == 0) return false;
+  const int64_t rows = loops_.groupExtent(row);
+  if (rows < lanes || (rows % lanes != 0 && !low_.mayStoreAgain())) return false;
+  for (size_t a = 0; a < loops_.accesses.size(); ++a)
+    if (!loops_.accesses[a].is_store && !isInOrder(a, row, along) && !isRepeated(a, row, along))
+      return false;
+  vector_ = along;
+  rows_ = true;
+  lanes_ = lanes;
+  row_group_ = row;
+  block_rows_ = lanes;
+  overlapLast();
+  return true;
+}
+
 int64_t LanePlan::packRows() {
-  constexpr int kFewestBytes = 4;  // of a lane: narrow ones change places slowly in long vectors
   constexpr int64_t kVectorsOfBlock = 32;
   if (empty() || !rows_ || vector_ == 0 || walkedGroups().size() != 1) return 0;
   const size_t row = vector_ - 1;
-  const int lanes = std::min(low_.machine.vector_bytes / kFewestBytes,
-                             vectorLanes(low_.module, low_.cluster, low_.machine));
+  const int lanes = fourByteLanes();
   const int64_t packed = lanes / vectorExtent();
   const bool needs_mask = lanes % vectorExtent() != 0 && storesOver(low_);
   if (packed < (needs_mask ? 1 : 2) || loops_.groupExtent(row) < 2 * packed) return 0;
   for (size_t a = 0; a < loops_.accesses.size(); ++a)
-    if (!isInOrder(a, row)) return 0;
+    if (!isInOrder(a, row, vector_)) return 0;
   lanes_ = lanes;
   row_group_ = row;
   block_rows_ = kVectorsOfBlock * packed;
@@ -104,11 +133,19 @@ int64_t LanePlan::packRows() {
 }
 
 // Whether rows follow each other, or one element is read for all.
-bool LanePlan::isInOrder(size_t access, size_t row) const {
+bool LanePlan::isInOrder(size_t access, size_t row, size_t along) const {
   const auto& strides = loops_.strides[access];
   if (strides.empty()) return false;
-  if (strides[vector_] == 0 && strides[row] == 0) return !loops_.accesses[access].is_store;
-  return strides[vector_] == 1 && strides[row] == vectorExtent();
+  if (strides[along] == 0 && strides[row] == 0) return !loops_.accesses[access].is_store;
+  return strides[along] == 1 && strides[row] == loops_.groupExtent(along);
+}
+
+// Whether one row is read for all, or one element for each.
+bool LanePlan::isRepeated(size_t access, size_t row, size_t along) const {
+  const auto& strides = loops_.strides[access];
+  if (strides.empty()) return false;
+  const bool is_row = strides[row] == 0 && strides[along] == 1;
+  return is_row || (strides[row] == 1 && strides[along] == 0);
 }
 
 int64_t LanePlan::rowSize() const {
@@ -235,7 +272,9 @@ void LanePlan::rowBlock(const std::vector<Index>& groups, const Index& block, co
   int64_t extent = loops_.groupExtent(row_group_);
   V first = space_.emitScalar(space_.scale(block, block_rows_)), count = b_.index(block_rows_);
   Guard guard;  // of as many rows as there are lanes
-  if (extent % block_rows_ != 0) {
+  if (extent % block_rows_ != 0 && overlaps_last_) {
+    first = b_.binary(Opcode::smin, first, b_.index(extent - block_rows_));
+  } else if (extent % block_rows_ != 0) {
     count = b_.binary(Opcode::smin, count, b_.isub(b_.index(extent), first));
     if (block_rows_ == lanes_) guard = firstLanes(b_, lanes_, count);
   }

@@ -5,6 +5,8 @@
 // several vectors side by side, or a strip of such blocks. A task has one row, or a block of as
 // many as there are lanes.
 #pragma once
+#include <algorithm>
+
 #include "compiler/kernel/nest.h"
 
 namespace tercel::kernel {
@@ -37,7 +39,10 @@ class LanePlan {
   // How many rows of few elements, one after another in memory, a vector holds: there are blocks of
   // them then. 0: none are packed.
   int64_t packRows();
-  // The last vector of columns ends with them, for what it stores may be stored again.
+  // The same of rows that fill vectors, with as many in a block as there are lanes.
+  bool fillWithRows();
+  int64_t rowsOfVector() const { return std::max<int64_t>(1, lanes_ / vectorExtent()); }
+  // The last vector of columns, or block of rows, ends with them, for what it stores may be stored again.
   void overlapLast() { overlaps_last_ = true; }
   void useStrips(int64_t blocks) { strip_ = blocks; }  // of columns, that a task has
   // `body` for each task, with the indices of the groups that tasks enumerate; of columns also the
@@ -73,7 +78,9 @@ class LanePlan {
   int64_t rowSize() const;
   int64_t stripCount() const { return (blocks_ + strip_ - 1) / strip_; }
   int64_t spread(size_t access) const;
-  bool isInOrder(size_t access, size_t row) const;
+  bool isInOrder(size_t access, size_t row, size_t along) const;
+  bool isRepeated(size_t access, size_t row, size_t along) const;
+  int fourByteLanes() const;
   void chooseVector();
   bool gathersNarrow(size_t group) const;
   void emitTask(V task, const Body& body);

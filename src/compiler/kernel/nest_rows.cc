@@ -24,14 +24,15 @@ void RowsNest::run() {
   // Such rows are no loops, whose additions wait for each other. A task of little work must pay.
   bool is_short = rowSize() <= 4 && cluster_.ops.size() > 4;
   int64_t carried = std::max<int64_t>(1, static_cast<int64_t>(stages_.accumulators()));
-  bool gathers = plan_.avoidRowsUpTo(longestGatheredRow());
+  const bool fills = makesVectors() && repeatable_ && isPlain() && plan_.fillWithRows();
+  const bool gathers = !fills && plan_.avoidRowsUpTo(longestGatheredRow());
   int64_t most = gathers              ? kOfGathered
                  : is_short || isCostly() ? kOfFew
                                           : kAccumulators;
   width_ = std::max<int64_t>(1, most / carried);
   if (gathers && suitsTurned()) useTurned();
   if (plan_.rows() && !repeatable_) plan_.useScalars();
-  plan_.blockRowsUpTo(longestBlockedRow());
+  if (!fills) plan_.blockRowsUpTo(longestBlockedRow());
   findSaved();
   streaming_ = plan_.streams();
   if (!turned_) chooseStrips();

@@ -81,20 +81,29 @@ void RowsNest::emitBlock(Emitter& e, std::vector<Index> groups, const Position& 
 // rows are missing, the last one is taken again.
 RowsNest::Elems RowsNest::blockInRegisters(Emitter& e, const std::vector<Index>& groups,
                                            const Position& rows, int64_t first, int64_t count) {
-  if (count == 1) {
+  if (count <= plan_.rowsOfVector())
     return e.scope([&] {
       V row = b_.index(first);
       if (rows.guard.lanes.valid())
         row = b_.binary(Opcode::smin, row, b_.isub(rows.count, b_.index(1)));
       std::vector<Index> at = groups;
       at[plan_.rowGroup()] = space_.loop(b_.iadd(rows.first, row), plan_.rowCount());
-      return rowVectors(e, 0, at);
+      return count == 1 ? rowVectors(e, 0, at) : vectorOfRows(e, at);
     });
-  }
   const Elems left = blockInRegisters(e, groups, rows, first, count / 2);
   const Elems right = blockInRegisters(e, groups, rows, first + count / 2, count / 2);
   const int lanes = plan_.lanes(), width = 2 * lanes / static_cast<int>(count);
   return foldPair(b_, left, right, lanes, width, merge(e, 0));
+}
+
+// What rows that fill a vector begin with, from one on.
+RowsNest::Elems RowsNest::vectorOfRows(Emitter& e, std::vector<Index> groups) {
+  const Index lane = space_.loop(b_.index(0), plan_.lanes(), true);
+  const int64_t size = plan_.vectorExtent();
+  Index& row = groups[plan_.rowGroup()];
+  row = space_.add(row, space_.quotient(lane, size));
+  groups[plan_.vector()] = space_.remainder(lane, size);
+  return visit(e, 0, plan_.domainAt(groups), {}, startValues(e, 0));
 }
 
 // The sums of each stage, of rows one after another; where all have been, their lanes are merged.

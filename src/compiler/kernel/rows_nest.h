@@ -67,6 +67,7 @@ class RowsNest {
 
   // rows_along.cc: vectors lie along the rows.
   void emitRow(Emitter& e, const std::vector<Index>& groups);
+  Elems vectorOfRows(Emitter& e, std::vector<Index> groups);
   Elems rowStage(Emitter& e, int stage, const std::vector<Index>& groups);
   size_t accumulators(int stage, size_t n) const;
   Elems rowVectors(Emitter& e, int stage, const std::vector<Index>& groups);
