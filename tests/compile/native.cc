@@ -85,6 +85,7 @@ struct Memory {
 std::string runError(const engine::LoadedProgram& loaded, const Literals& values,
                      const Literals& wanted, Donation donation, Closeness closeness) {
   static engine::ThreadPool pool(3);
+  Fenced scratch(static_cast<size_t>(loaded.scratchBytes()));  // of this thread, which takes part
   const program::Program& program = loaded.program();
   Memory memory(program, values, donation);
   engine::Invocation invocation;
@@ -92,7 +93,11 @@ std::string runError(const engine::LoadedProgram& loaded, const Literals& values
   invocation.results = memory.result_pointers.data();
   invocation.arena = memory.arena.data();
   invocation.use(&pool);
-  if (Status status = loaded.run(invocation); !status.ok()) return status.message();
+  {
+    engine::ScratchLoan loan(scratch.data(), scratch.size());
+    if (Status status = loaded.run(invocation); !status.ok()) return status.message();
+  }
+  if (!scratch.intact()) return "wrote outside of a kernel's scratch memory";
   if (std::string damage = memory.damage(program, values); !damage.empty()) return damage;
   for (size_t i = 0; i < wanted.size(); ++i) {
     ir::Literal got = memory.results[i].literal(program.results[i].shape);

@@ -206,8 +206,8 @@ void chooseBlock(const ContractSizes& s, ContractTiling& t) {
   t.block = ceilDiv(s.outer_k, ceilDiv(s.k, steps));
   if (t.block == s.outer_k) t.block = 0;
   if (inside > 1) return;
-  // Vectors end where blocks do, and the last block has one at least.
-  const int64_t whole = std::min(kWhole, steps);
+  // Vectors that are packed end where blocks do, and the last block has one at least.
+  const int64_t whole = t.pack_m || t.pack_n ? kWhole : std::min(kWhole, steps);
   t.block = ceilDiv(t.block, whole) * whole;
   while (s.k % t.block != 0 && s.k % t.block <= whole) t.block += whole;
 }
