@@ -203,17 +203,18 @@ T divided(Opcode op, T a, T b) {
 
 template <class T>
 void checkDivision(Opcode op, int lanes, T divisor) {
-  std::mt19937 random(lanes);
+  constexpr Scalar kScalar = sizeof(T) == 8 ? Scalar::i64 : Scalar::i32;
+  std::mt19937_64 random(lanes);
   std::vector<T> x = {0, 1, T(-1), std::numeric_limits<T>::max(), std::numeric_limits<T>::min(),
                       divisor, T(divisor - 1), T(divisor + 1)};
-  while (x.size() < 64) x.push_back(static_cast<T>(random() >> random() % 32));
+  while (x.size() < 64) x.push_back(static_cast<T>(random() >> random() % 64));
   std::vector<T> out(x.size());
   Kernel kernel{.name = "divide"};
   Builder b(kernel);
-  auto in = b.addParam(Scalar::i32, true), to = b.addParam(Scalar::i32, false);
+  auto in = b.addParam(kScalar, true), to = b.addParam(kScalar, false);
   b.forLoop(b.taskBegin(), b.taskEnd(), lanes, [&](V i) {
     V v = b.load(in, i, lanes);
-    b.store(to, i, b.binary(op, v, b.constant(b.type(v), static_cast<uint32_t>(divisor))));
+    b.store(to, i, b.binary(op, v, b.constant(b.type(v), std::make_unsigned_t<T>(divisor))));
   });
   const Target target = *Target::named("x86-64-v4");
   EXPECT_FALSE(usesLlvm(kernel, target));
@@ -221,6 +222,18 @@ void checkDivision(Opcode op, int lanes, T divisor) {
   compile(kernel, target)({x.data(), out.data()}, 0, static_cast<int64_t>(x.size()));
   for (size_t i = 0; i < x.size(); ++i)
     ASSERT_EQ(out[i], divided(op, x[i], divisor)) << opcodeName(op) << " of " << x[i];
+}
+
+TEST(SelectorLanes, DivisionOfLongNumbers) {
+  for (int lanes : {2, 4, 8})
+    for (int64_t divisor : {int64_t{2}, int64_t{3}, int64_t{5}, int64_t{6}, int64_t{7}, int64_t{10},
+                            int64_t{641}, int64_t{1000}, int64_t{1} << 31, int64_t{1} << 62,
+                            int64_t{1000000007}, (int64_t{1} << 53) + 1,
+                            std::numeric_limits<int64_t>::max()}) {
+      for (Opcode op : {Opcode::udiv, Opcode::urem})
+        checkDivision(op, lanes, static_cast<uint64_t>(divisor));
+      for (Opcode op : {Opcode::sdiv, Opcode::srem}) checkDivision(op, lanes, divisor);
+    }
 }
 
 TEST(SelectorLanes, Division) {

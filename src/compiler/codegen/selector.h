@@ -124,11 +124,14 @@ class Selector {
   // selector_divide.cc
   Reg highProduct(const Inst& inst);
   Reg highProduct(Type type, Reg a, Reg b, bool is_signed);
+  Reg highProductOfLong(Type type, Reg a, Reg b, bool is_signed);
   Reg divide(const Inst& inst);
   Reg divideNumber(const Inst& inst, uint64_t divisor);
-  Reg divideVector(const Inst& inst, int32_t divisor, bool is_signed);
-  Reg unsignedQuotient(Type type, Reg x, int32_t divisor);
-  Reg signedQuotient(Type type, Reg x, int32_t divisor);
+  Reg divideVector(const Inst& inst, const llvm::APInt& divisor, bool is_signed);
+  Reg unsignedQuotient(Type type, Reg x, const llvm::APInt& divisor);
+  Reg signedQuotient(Type type, Reg x, const llvm::APInt& divisor);
+  Reg onLanes(const char* stem, Type type, Reg a, Reg b);
+  Reg shiftedLanes(const char* stem, Type type, Reg x, unsigned by);
 
   // selector_known.cc
   using Lanes = llvm::SmallVector<uint64_t, 16>;

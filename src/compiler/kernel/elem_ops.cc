@@ -113,12 +113,19 @@ V divideLanes(Builder& b, bool is_signed, V x, V y) {
     return b.compare(Opcode::icmp, Predicate::uge, above, b.constant(type, uint64_t{1} << 53));
   };
   V large = b.any(b.binary(Opcode::or_, isLarge(x), isLarge(y)));
+  const Opcode op = is_signed ? Opcode::sdiv : Opcode::udiv;
+  const std::string name = cat(is_signed ? "divide_signed." : "divide_unsigned.", toString(type));
   const Type types[] = {type, type, type};
+  uint64_t known;
+  if (b.isConstant(y, &known)) {
+    const FunctionId divide =
+        b.function(cat(name, '.', known), std::span(types).first(2), [&](std::span<const V> v) {
+          return b.binary(op, v[1], b.constant(type, known));
+        });
+    return b.rarely(large, divide, std::array{quotient(x, y), x});
+  }
   const FunctionId divide = b.function(
-      cat(is_signed ? "divide_signed." : "divide_unsigned.", toString(type)), types,
-      [&](std::span<const V> v) {
-        return b.binary(is_signed ? Opcode::sdiv : Opcode::udiv, v[1], v[2]);
-      });
+      name, types, [&](std::span<const V> v) { return b.binary(op, v[1], v[2]); });
   return b.rarely(large, divide, std::array{quotient(x, y), x, y});
 }
 
@@ -140,16 +147,16 @@ V unsafeDivisor(Builder& b, bool divide, DType in, V x, V y) {
 V emitIntDivide(Builder& b, OpKind kind, DType in, V x, V y) {
   Type type = b.type(b.binary(Opcode::iadd, x, y));
   bool divide = kind == OpKind::divide_;
-  uint64_t bits, minus_one = ~uint64_t{0} >> (64 - bitWidth(type.scalar));
+  uint64_t bits = 0, minus_one = ~uint64_t{0} >> (64 - bitWidth(type.scalar));
   bool harmless = b.isConstant(y, &bits) && bits != 0 && !(isSigned(in) && bits == minus_one);
   V safe = harmless ? y : b.select(unsafeDivisor(b, divide, in, x, y), b.integer(type, 1), y);
   V result;
   if (type.isVector()) {
-    // By a constant it is a product, whose upper half machines have of all but 64 bits.
+    // By a constant it is a shift, or a product, whose upper half machines have of all but 64 bits.
     const V n = b.widen(x, type.lanes), d = b.widen(safe, type.lanes);
-    result = harmless && bitWidth(type.scalar) < 64
-                 ? b.binary(isSigned(in) ? Opcode::sdiv : Opcode::udiv, n, d)
-                 : divideLanes(b, isSigned(in), n, d);
+    const bool is_product = bitWidth(type.scalar) < 64 || std::has_single_bit(bits);
+    result = harmless && is_product ? b.binary(isSigned(in) ? Opcode::sdiv : Opcode::udiv, n, d)
+                                    : divideLanes(b, isSigned(in), n, d);
     if (!divide) result = b.isub(x, b.imul(result, safe));
   } else {
     Opcode op = isSigned(in) ? (divide ? Opcode::sdiv : Opcode::srem)
