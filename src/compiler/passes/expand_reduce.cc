@@ -173,6 +173,33 @@ bool isDivisible(const Rewriter& rw, const Op& o) {
   return result.ok() && *result == init;
 }
 
+Value rowsFrom(Rewriter& rw, Value v, int64_t dimension, int64_t first, int64_t last) {
+  const Dims& dims = rw.shape(v).dims;
+  Ints start(dims.size(), 0), limit(dims.begin(), dims.end());
+  start[static_cast<size_t>(dimension)] = first;
+  limit[static_cast<size_t>(dimension)] = last;
+  return rw.slice(v, start, limit, Ints(dims.size(), 1));
+}
+
+// Of an array of few columns: how many neighbouring rows fill a few vectors best, those that divide
+// all rows first. 1 where it has enough columns, or not many times those rows.
+int64_t rowsTogether(const Shape& in, int64_t rows) {
+  constexpr int64_t kVector = 64, kFewest = 2, kMost = 8, kTimes = 8;
+  constexpr double kFull = 0.7;
+  const int64_t columns = in.dims.back(), lanes = kVector / byteSize(in.dtype);
+  if (columns == 0 || columns >= kFewest * lanes) return 1;
+  int64_t best = 1, any = 1;
+  double fullest = kFull, fullest_of_any = 0;
+  for (int64_t n = 2; n * columns <= kMost * lanes && n * kTimes <= rows; ++n) {
+    const int64_t elements = n * columns, room = (elements + lanes - 1) / lanes * lanes;
+    const double full = static_cast<double>(elements) / static_cast<double>(room);
+    if (elements < kFewest * lanes) continue;
+    if (full >= fullest_of_any) fullest_of_any = full, any = n;
+    if (rows % n == 0 && full >= fullest) fullest = full, best = n;
+  }
+  return best > 1 ? best : any;
+}
+
 Value widened(Rewriter& rw, Value v) {
   const DType dtype = rw.shape(v).dtype;
   const bool narrow = dtype == DType::f16 || dtype == DType::bf16;
@@ -265,6 +292,49 @@ bool splitReduce(Rewriter& rw, OpId id) {
   Values whole = reduceAgain(rw, o, std::move(partial), inits, {parts_at});
   for (size_t k = 0; k < lanes; ++k)
     rw.replace(o.results[k], rw.convert(whole[k], rw.shape(o.results[k]).dtype));
+  return true;
+}
+
+bool fillColumns(Rewriter& rw, OpId id) {
+  constexpr int kOpsLookedAt = 32;
+  const Op o = rw.op(id);
+  const Ints& reduced = o.ints(AttrKey::dimensions);
+  Shape in = rw.shape(o.operand(0));
+  const auto count = static_cast<int64_t>(reduced.size());
+  // Neighbours, ahead of the last one.
+  if (o.results.size() != 1 || count == 0 || reduced[reduced.size() - 1] != in.rank() - 2 ||
+      reduced[0] != in.rank() - 1 - count)
+    return false;
+  const int64_t at = reduced[0];
+  int64_t rows = 1;
+  for (int64_t d : reduced) rows *= in.dims[static_cast<size_t>(d)];
+  const int64_t together = rowsTogether(in, rows);
+  int budget = kOpsLookedAt;
+  if (together == 1 || !isDivisible(rw, o) ||
+      !isFlat(rw, o.operand(0), at, in.rank() - 1, budget))
+    return false;
+  for (int64_t d = 1; d < count; ++d) in.dims.erase(static_cast<size_t>(at));
+  in.dims[static_cast<size_t>(at)] = rows;
+  const OpKind kind = *reducerKind(rw.module(), o.regions[0]);
+  const Value init = widened(rw, o.operand(1));
+  const Value all = rw.reshape(widened(rw, o.operand(0)), in.dims);
+  const int64_t even = rows / together * together;
+  auto of = [&](int64_t first, int64_t last) {
+    return last - first == rows ? all : rowsFrom(rw, all, at, first, last);
+  };
+  const Cut cut{static_cast<size_t>(at), even / together, together};
+  const Value parts = inParts(rw, of(0, even), init, cut);
+  Dims dims = rw.shape(parts).dims, wide = dims;
+  wide.pop_back();
+  wide.back() *= dims.back();
+  const Value partial = reduceBy(rw, kind, rw.reshape(parts, wide), init, {at});
+  dims.erase(static_cast<size_t>(at));
+  Value whole = reduceBy(rw, kind, rw.reshape(partial, dims), init, {at});
+  if (even < rows) {
+    const Value rest = reduceBy(rw, kind, of(even, rows), init, {at});
+    whole = rw.emit(kind, {whole, rest}, rw.shape(whole));
+  }
+  rw.replace(o.result(), rw.convert(whole, rw.shape(o.result()).dtype));
   return true;
 }
 
