@@ -371,6 +371,8 @@ def test_quotients_by_constants(tercel, rng, x64, dtype):
          np.append(rng.integers(info.min, info.max, 9999, dtype, endpoint=True),
                    np.array([info.min, info.min + 1, info.max], dtype))).astype(dtype)
     divisors = [1, 2, 3, 7, 10, 64, 100, 127, info.max // 3, info.max - 1, info.max]
+    if info.bits == 64:
+        divisors += [1 << 31, 1 << 52, (1 << 53) + 1]
     if info.min < 0:
         divisors += [-d for d in divisors] + [info.min]
     with jax.default_device(tercel):
@@ -462,6 +464,12 @@ def test_integers_divided_by_one_number_downwards(agree, x64, dtype, by):
     x = np.concatenate([np.arange(-70, 70), [info.min, info.min + 1, info.max - 1, info.max]])
     agree(lambda x: (x // by, x % by, divmod(x, by)), x.astype(dtype))
     agree(lambda x: (x // by, x % by), x.astype(dtype)[3])
+
+
+@pytest.mark.parametrize("by", [1 << 31, 1000000007, 1 << 52, 1 << 53])
+def test_long_integers_divided_by_one_number_downwards(agree, rng, x64, by):
+    x = rng.integers(-2**63, 2**63, 999) >> rng.integers(0, 64, 999)
+    agree(lambda x: (x // by, x % by, (x * 1103515245 + 12345) % by), x)
 
 
 @pytest.mark.parametrize("dtype", ["float16", "bfloat16", "complex64", "uint8"])

@@ -20,7 +20,7 @@ struct Division {
   }
 };
 Division divisionAt(const Rewriter& rw, Value v, OpKind kind) {
-  constexpr double kMost = 1 << 30;
+  constexpr double kMost = int64_t{1} << 52;  // exact, as one less is
   const Op* op = rw.def(v, kind);
   const auto by = op ? splatNumber(rw, op->operand(1)) : std::nullopt;
   if (!by || *by < 1 || *by > kMost || !isSigned(rw.shape(v).dtype)) return {};
