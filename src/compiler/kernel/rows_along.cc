@@ -68,9 +68,13 @@ RowsNest::Elems RowsNest::rowVectors(Emitter& e, int stage, const std::vector<In
 
 // Rows whose lanes are merged at once.
 void RowsNest::emitBlock(Emitter& e, std::vector<Index> groups, const Position& rows) {
-  const std::vector<Elems> sums =
-      makesVectors() ? std::vector<Elems>{blockInRegisters(e, groups, rows, 0, plan_.lanes())}
-                     : blockInMemory(e, groups, rows);
+  std::vector<Elems> sums;
+  if (makesVectors())
+    sums.push_back(bySubnormals(e, 0, startValues(e, 0), [&](const Elems&) {
+      return blockInRegisters(e, groups, rows, 0, plan_.lanes());
+    }));
+  else
+    sums = blockInMemory(e, groups, rows);
   for (size_t stage = 0; stage < sums.size(); ++stage)
     bindReduced(e, static_cast<int>(stage), sums[stage]);
   groups[plan_.rowGroup()] = rows.index;

@@ -125,6 +125,7 @@ class RowsNest {
   std::vector<BufferId> turned_inputs_, turned_outputs_;  // what lies in a block as columns
   bool repeatable_ = false;
   bool streaming_ = false;
+  bool asked_ = false;  // what is being emitted is for sums that met subnormal numbers, or did not
 };
 
 }  // namespace tercel::kernel

@@ -139,8 +139,9 @@ Merge RowsNest::merge(Emitter& e, int stage) {
 // Where products met subnormal numbers before, those to come are made in f64, which has no such.
 RowsNest::Elems RowsNest::bySubnormals(Emitter& e, int stage, const Elems& before,
                                        const Sums& sums) {
-  if (plan_.lanes() == 1 || !b_.machine.slow_subnormals || !stages_.sumsProducts(stage))
+  if (plan_.lanes() == 1 || !b_.machine.slow_subnormals || !stages_.sumsProducts(stage) || asked_)
     return sums(before);
+  asked_ = true;
   auto branch = [&](bool in_doubles) {
     e.in_doubles = in_doubles;
     Builder::Values values = flatten(e.scope([&] { return sums(before); }));
@@ -149,6 +150,7 @@ RowsNest::Elems RowsNest::bySubnormals(Emitter& e, int stage, const Elems& befor
   };
   auto values = b_.ifElse(b_.metSubnormals(), [&] { return branch(true); },
                           [&] { return branch(false); });
+  asked_ = false;
   return unflatten(values, before);
 }
 
