@@ -105,7 +105,8 @@ TEST(Permute, WordsStayTogether) {
 // Planes less a number for each, as pixels.
 std::string pixels(std::string_view type, int64_t channels, bool reversed) {
   auto array = [&](std::string_view dims) { return cat(type, "[", dims, "]"); };
-  const std::string planes = array(cat(channels, ",20,240")), turned = array(cat("20,240,", channels));
+  const std::string planes = array(cat(channels, ",20,240"));
+  const std::string turned = array(cat("20,240,", channels));
   return cat("func @main(%a: ", planes, ", %m: ", array(cat(channels)), ") -> (", turned, ") {\n",
              reversed ? cat("  %x = reverse(%a) {dimensions = [1, 2]} : ", planes, "\n")
                       : cat("  %x = negate(%a) : ", planes, "\n"),

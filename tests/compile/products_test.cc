@@ -10,9 +10,9 @@ namespace {
 std::string product(std::string_view type, int64_t rows, int64_t sum, int64_t columns) {
   return cat("func @main(%a: ", type, "[", rows, ",", sum, "], %b: ", type, "[", sum, ",", columns,
              "]) -> (", type, "[", rows, ",", columns, "]) {\n",
-             "  %r = dot_general(%a, %b) {lhs_batching_dimensions = [], rhs_batching_dimensions = [], ",
-             "lhs_contracting_dimensions = [1], rhs_contracting_dimensions = [0]} : ", type, "[",
-             rows, ",", columns, "]\n  return %r\n}\n");
+             "  %r = dot_general(%a, %b) {lhs_batching_dimensions = [], ",
+             "rhs_batching_dimensions = [], lhs_contracting_dimensions = [1], ",
+             "rhs_contracting_dimensions = [0]} : ", type, "[", rows, ",", columns, "]\n  return %r\n}\n");
 }
 
 TEST(Products, OfFewRowsStayInTheirScratchMemory) {

@@ -39,7 +39,8 @@ std::string pairs(std::string_view type, std::string_view op, int64_t length) {
   auto array = [&](std::string_view dims) { return cat(type, "[", dims, "]"); };
   const std::string all = array(cat("5,53,", length)), scalar = array("");
   return cat("func @main(%a: ", array(cat("5,", length)), ", %b: ", array(cat("53,", length)),
-             ") -> (", array("5,53"), ") {\n  %z = constant() {value = ", scalar, " (0)} : ", scalar,
+             ") -> (", array("5,53"), ") {\n",
+             "  %z = constant() {value = ", scalar, " (0)} : ", scalar,
              "\n  %x = broadcast_in_dim(%a) {broadcast_dimensions = [0, 2]} : ", all,
              "\n  %y = broadcast_in_dim(%b) {broadcast_dimensions = [1, 2]} : ", all,
              "\n  %d = subtract(%x, %y) : ", all,

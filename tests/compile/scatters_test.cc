@@ -11,8 +11,9 @@ std::string added(std::string_view type, int64_t length) {
   return cat("func @main(%a: ", array, ", %i: s32[50,1], %u: ", type, "[50,", length, "]) -> (",
              array, ") {\n  %r = scatter(%a, %i, %u) {update_window_dims = [1], ",
              "inserted_window_dims = [0], scatter_dims_to_operand_dims = [0], ",
-             "index_vector_dim = 1} body(%p: ", scalar, ", %q: ", scalar, ") {\n    %s = add(%p, %q) : ",
-             scalar, "\n    return %s\n  } : ", array, "\n  return %r\n}\n");
+             "index_vector_dim = 1} body(%p: ", scalar, ", %q: ", scalar, ") {\n",
+             "    %s = add(%p, %q) : ", scalar, "\n    return %s\n  } : ", array,
+             "\n  return %r\n}\n");
 }
 
 TEST(Scatters, AddLinesOfAnyLength) {

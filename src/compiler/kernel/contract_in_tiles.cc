@@ -7,8 +7,8 @@
 
 namespace tercel::kernel {
 
-// Whether its bf16 may be multiplied by instructions that take subnormal operands and sums as zeros:
-// not where the program asks for more than the machine does fastest.
+// Whether its bf16 may be multiplied by instructions that take subnormal operands and sums as
+// zeros: not where the program asks for more than the machine does fastest.
 bool ContractNest::takesSubnormalsAsZeros() const {
   const DType out = m_.shape(op_.result()).dtype;
   return !op_.has(ir::AttrKey::precision) && operandType(rows_) == DType::bf16 &&

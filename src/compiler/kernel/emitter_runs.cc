@@ -1,5 +1,5 @@
-// Lanes that lie in a few runs far apart, as pixels of an image whose channels are planes: a load for
-// each run, and shuffles.
+// Lanes that lie in a few runs far apart, as pixels of an image whose channels are planes: a load
+// for each run, and shuffles.
 #include <algorithm>
 
 #include "compiler/kernel/emitter.h"

@@ -42,7 +42,8 @@ class LanePlan {
   // The same of rows that fill vectors, with as many in a block as there are lanes.
   bool fillWithRows();
   int64_t rowsOfVector() const { return std::max<int64_t>(1, lanes_ / vectorExtent()); }
-  // The last vector of columns, or block of rows, ends with them, for what it stores may be stored again.
+  // The last vector of columns, or block of rows, ends with them, for what it stores may be stored
+  // again.
   void overlapLast() { overlaps_last_ = true; }
   void useStrips(int64_t blocks) { strip_ = blocks; }  // of columns, that a task has
   // `body` for each task, with the indices of the groups that tasks enumerate; of columns also the

@@ -223,7 +223,7 @@ class ScatterNest {
   int64_t inner_ = 1;
   int64_t block_ = 1;
   int64_t whole_ = 1;  // elements of a line that are taken in vectors of lanes_
-  V begin_, end_, whole_end_;  // of the tasks being emitted, along the innermost dimension of a window
+  V begin_, end_, whole_end_;  // of the tasks being emitted, along a line
 };
 
 }  // namespace

@@ -81,8 +81,8 @@ void RowsNest::emitBlock(Emitter& e, std::vector<Index> groups, const Position& 
   e.guarded(rows.guard, [&] { storeReducedOutputs(e, plan_.domainAt(groups)); });
 }
 
-// Of `count` of them from one on: as many parts of a vector, each with lanes still to be merged. Where
-// rows are missing, the last one is taken again.
+// Of `count` of them from one on: as many parts of a vector, each with lanes still to be merged.
+// Where rows are missing, the last one is taken again.
 RowsNest::Elems RowsNest::blockInRegisters(Emitter& e, const std::vector<Index>& groups,
                                            const Position& rows, int64_t first, int64_t count) {
   if (count <= plan_.rowsOfVector())

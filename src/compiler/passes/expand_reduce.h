@@ -16,8 +16,8 @@ bool isRepeatable(const Rewriter& rw, ir::OpKind kind, ir::Value init);
 // independent. The cut depends on the shape alone, and so do the bits of a sum.
 bool splitReduce(Rewriter& rw, ir::OpId id);
 
-// True: the result of a reduction of an array of few columns over its rows is replaced by that of two,
-// the first one of rows side by side, which fill vectors.
+// True: the result of a reduction of an array of few columns over its rows is replaced by that of
+// two, the first one of rows side by side, which fill vectors.
 bool fillColumns(Rewriter& rw, ir::OpId id);
 
 }  // namespace tercel::passes
