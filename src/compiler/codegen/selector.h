@@ -100,6 +100,7 @@ class Selector {
   // selector_arith.cc
   Reg value(V v);
   Reg pure(const Inst& inst);
+  Reg dot(const Inst& inst);
   Reg binary(const Inst& inst);
   Reg bitsOfThree(const Inst& inst);
   Reg scalarBinary(const Inst& inst);
@@ -141,7 +142,6 @@ class Selector {
 
   // selector_float.cc
   Reg fma(const Inst& inst);
-  Reg dot(const Inst& inst);
   Reg extremum(const Inst& inst);
   Reg signOp(const Inst& inst);
   Reg rounded(const Inst& inst);

@@ -104,18 +104,8 @@ Selector::Reg Selector::dot(const Inst& inst) {
   const bool has_it = is_float ? target_.has_bf16_dot : target_.byte_dot_bytes == 64;
   if (!has_it || !inst.type.isVector() || registerBits(inst.type) > 512) return refuse(), Reg();
   const char* stem = is_float ? "VDPBF16PS" : inst.op == Opcode::dot_s16 ? "VPDPWSSD" : "VPDPBUSD";
-  V a = inst.operands[0], b = inst.operands[1];
-  if (inst.op != Opcode::dot_u8s8 && repeatedOperand(a)) std::swap(a, b);
-  const std::string name = cat(stem, widthSuffix(inst.type));
-  if (const Inst* word = repeatedOperand(b)) {
-    Reg sum = operand(inst, 2), left = value(a), result = newReg(inst.type);
-    Builder built = start(name + "mb", result).addReg(sum).addReg(left);
-    addRepeated(built, *word);
-    finish(*built);
-    return result;
-  }
-  Reg sum = operand(inst, 2), left = value(a), right = value(b);
-  return make(name + "r", inst.type, {sum, left, right});
+  Reg sum = operand(inst, 2), left = operand(inst, 0), right = operand(inst, 1);
+  return make(cat(stem, widthSuffix(inst.type), "r"), inst.type, {sum, left, right});
 }
 
 Selector::Reg Selector::vectorOp(const std::string& stem, const Inst& inst, bool commutes) {

@@ -120,12 +120,7 @@ class FewSorted {
   }
 
  private:
-  Value element(Value v, int64_t i) {
-    Ints start(dims_.size(), 0), limit(dims_.begin(), dims_.end());
-    start[dimension_] = i;
-    limit[dimension_] = i + 1;
-    return rw_.slice(v, start, limit, Ints(dims_.size(), 1));
-  }
+  Value element(Value v, int64_t i) { return rw_.sliceAlong(v, dimension_, i, i + 1); }
   Value& at(size_t operand, int64_t i) {
     return elements_[operand * static_cast<size_t>(length_) + static_cast<size_t>(i)];
   }

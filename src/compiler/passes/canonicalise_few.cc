@@ -62,10 +62,7 @@ Value lineOf(Rewriter& rw, Value v, int64_t d, int64_t k) {
       return rw.broadcast(lineOf(rw, spread->operand(0), at - to.begin(), k), line.dims, to);
     }
   }
-  Ints start(line.dims.size(), 0), limit(line.dims.begin(), line.dims.end());
-  start[d] = k;
-  limit[d] = k + 1;
-  return rw.slice(v, start, limit, Ints(line.dims.size(), 1));
+  return rw.sliceAlong(v, static_cast<size_t>(d), k, k + 1);
 }
 
 // The line at `places`, which are clamped; `spread` gives a line the shape of `places`.

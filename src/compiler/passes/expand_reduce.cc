@@ -173,14 +173,6 @@ bool isDivisible(const Rewriter& rw, const Op& o) {
   return result.ok() && *result == init;
 }
 
-Value rowsFrom(Rewriter& rw, Value v, int64_t dimension, int64_t first, int64_t last) {
-  const Dims& dims = rw.shape(v).dims;
-  Ints start(dims.size(), 0), limit(dims.begin(), dims.end());
-  start[static_cast<size_t>(dimension)] = first;
-  limit[static_cast<size_t>(dimension)] = last;
-  return rw.slice(v, start, limit, Ints(dims.size(), 1));
-}
-
 // Of an array of few columns: how many neighbouring rows fill a few vectors best, those that divide
 // all rows first. 1 where it has enough columns, or not many times those rows.
 int64_t rowsTogether(const Shape& in, int64_t rows) {
@@ -314,24 +306,21 @@ bool fillColumns(Rewriter& rw, OpId id) {
       !isFlat(rw, o.operand(0), at, in.rank() - 1, budget))
     return false;
   for (int64_t d = 1; d < count; ++d) in.dims.erase(static_cast<size_t>(at));
-  in.dims[static_cast<size_t>(at)] = rows;
+  in.dims[static_cast<size_t>(at)] = rows;  // one dimension
   const OpKind kind = *reducerKind(rw.module(), o.regions[0]);
   const Value init = widened(rw, o.operand(1));
   const Value all = rw.reshape(widened(rw, o.operand(0)), in.dims);
+  const auto row = static_cast<size_t>(at);
   const int64_t even = rows / together * together;
-  auto of = [&](int64_t first, int64_t last) {
-    return last - first == rows ? all : rowsFrom(rw, all, at, first, last);
-  };
-  const Cut cut{static_cast<size_t>(at), even / together, together};
-  const Value parts = inParts(rw, of(0, even), init, cut);
-  Dims dims = rw.shape(parts).dims, wide = dims;
-  wide.pop_back();
-  wide.back() *= dims.back();
-  const Value partial = reduceBy(rw, kind, rw.reshape(parts, wide), init, {at});
-  dims.erase(static_cast<size_t>(at));
-  Value whole = reduceBy(rw, kind, rw.reshape(partial, dims), init, {at});
+  const Value most = even == rows ? all : rw.sliceAlong(all, row, 0, even);
+  Dims wide = in.dims, apart = in.dims;
+  wide[row] = even / together;
+  wide.back() *= together;
+  apart[row] = together;
+  const Value partial = reduceBy(rw, kind, rw.reshape(most, wide), init, {at});
+  Value whole = reduceBy(rw, kind, rw.reshape(partial, apart), init, {at});
   if (even < rows) {
-    const Value rest = reduceBy(rw, kind, of(even, rows), init, {at});
+    const Value rest = reduceBy(rw, kind, rw.sliceAlong(all, row, even, rows), init, {at});
     whole = rw.emit(kind, {whole, rest}, rw.shape(whole));
   }
   rw.replace(o.result(), rw.convert(whole, rw.shape(o.result()).dtype));

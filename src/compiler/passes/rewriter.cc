@@ -205,6 +205,14 @@ Value Rewriter::reverse(Value v, Ints dimensions) {
               {{AttrKey::dimensions, std::move(dimensions)}});
 }
 
+Value Rewriter::sliceAlong(Value v, size_t dimension, int64_t first, int64_t last) {
+  const Dims& dims = shape(v).dims;
+  Ints start(dims.size(), 0), limit(dims.begin(), dims.end());
+  start[dimension] = first;
+  limit[dimension] = last;
+  return slice(v, start, limit, Ints(dims.size(), 1));
+}
+
 Value Rewriter::slice(Value v, Ints start, Ints limit, Ints strides) {
   Shape result{shape(v).dtype, {}};
   for (size_t d = 0; d < start.size(); ++d)

@@ -49,6 +49,8 @@ class Rewriter {
   ir::Value transpose(ir::Value v, ir::Ints permutation);
   ir::Value reverse(ir::Value v, ir::Ints dimensions);
   ir::Value slice(ir::Value v, ir::Ints start, ir::Ints limit, ir::Ints strides);
+  // From `first` to before `last` along the dimension.
+  ir::Value sliceAlong(ir::Value v, size_t dimension, int64_t first, int64_t last);
   // starts: a single element for each dimension.
   ir::Value dynamicSlice(ir::Value v, std::span<const ir::Value> starts, const Dims& sizes);
   ir::Value dynamicUpdateSlice(ir::Value v, ir::Value update, std::span<const ir::Value> starts);
