@@ -98,6 +98,40 @@ def test_places_in_parts(agree, rng, shape, axis, dtype):
         agree(lambda v: jnp.argmax(v, axis), np.full_like(x, -np.inf))
 
 
+@pytest.mark.parametrize("shape", [(501, 4), (501, 7), (501, 10), (67, 33), (45, 5, 5), (45, 9, 9),
+                                   (7, 16, 8), (3, 70, 20)])
+@pytest.mark.parametrize("dtype", ["uint8", "int32", "float16", "float32"])
+def test_places_in_few(agree, rng, shape, dtype):
+    """In short rows and columns, where the elements come in order, and merged from lanes."""
+    x = rng.integers(0, 4, shape).astype(dtype)
+    arrays = [x]
+    if dtype.startswith("float"):
+        some = rng.integers(0, 4, shape) == 0
+        arrays += [np.where(some, np.array(np.nan, dtype), x), np.full_like(x, -np.inf),
+                   np.where(some, np.array(-np.inf, dtype), x)]
+    for v in arrays:
+        for axis in range(x.ndim):
+            agree(lambda v: (jnp.argmax(v, axis), jnp.argmin(v, axis), v.max(axis)), v)
+        agree(lambda v: (jnp.argmax(v[..., ::-1], -1), jnp.argmin(v.T, 0)), v)
+
+
+@pytest.mark.parametrize("dtype", ["float32", "int32"])
+def test_best_and_its_place(agree, rng, dtype):
+    """Both results of the one reduction are read."""
+    def best(v, axis):
+        places = jax.lax.broadcasted_iota(np.int32, v.shape, axis)
+        def body(a, b):
+            first = (a[0] > b[0]) | (a[0] != a[0]) | ((a[0] == b[0]) & (a[1] < b[1]))
+            return jnp.where((a[0] > b[0]) | (a[0] != a[0]), a[0], b[0]), jnp.where(first, a[1], b[1])
+        return jax.lax.reduce((v, places), (np.array(-100, dtype), np.int32(0)), body, (axis,))
+    for shape in [(33, 5), (5, 33), (20, 100)]:
+        x = rng.integers(-9, 9, shape).astype(dtype)
+        for axis in (0, 1):
+            agree(lambda v: best(v, axis), x)
+            agree(lambda v: best(v, axis)[0], x)
+            agree(lambda v: best(v, axis)[1], x)
+
+
 @pytest.mark.parametrize("dtype", ["int8", "int32", "bfloat16", "float64", "complex64"])
 def test_columns_of_large_arrays_of_dtypes(agree, rng, x64, dtype):
     x = rng.integers(-3, 4, (2100, 4100)).astype(jnp.dtype(dtype))

@@ -57,6 +57,31 @@ def test_any(tercel, shape, dtype, data):
     assert np.array_equal(np.asarray(made).astype(int), x.transpose(order) * 2 + 1)
 
 
+@pytest.mark.parametrize("dtype", TYPES)
+@pytest.mark.parametrize("shape", [(300, 4, 4), (300, 5, 5), (70, 9, 9), (70, 12, 12), (20, 33, 33),
+                                   (50, 6, 3, 6), (101, 101)])
+def test_with_the_transpose(agree, rng, shape, dtype):
+    """What is read as it lies and turned."""
+    order = (1, 0) if len(shape) == 2 else (0, *range(len(shape) - 1, 0, -1))
+    x = values(rng, shape, dtype)
+    agree(lambda x: jnp.where(x == x.transpose(order), x, 0 * x), x)
+    agree(lambda x: x + x.transpose(order), x)
+    agree(lambda x: (x.transpose(order) + x[::-1]) * x, x)
+
+
+@pytest.mark.parametrize("to", ["float32", "uint8", "float16"])
+@pytest.mark.parametrize("channels", [2, 3, 4, 5, 8, 12, 16, 20])
+def test_planes_to_pixels(agree, rng, channels, to):
+    """With numbers for each channel, and for each channel of an image."""
+    planes = rng.integers(0, 50, (3, channels, 20, 31)).astype(np.float32)
+    mean, scale = (rng.integers(1, 9, n).astype(np.float32) for n in (channels, 3 * channels))
+    agree(lambda x, m: ((x - m[:, None, None]).astype(to)).transpose(0, 2, 3, 1), planes, mean)
+    agree(lambda x, m: (x.transpose(0, 2, 3, 1) * m + 1).astype(to), planes, mean)
+    agree(lambda x, s: x.transpose(0, 2, 3, 1) * s.reshape(3, 1, 1, channels), planes, scale)
+    agree(lambda x, m: x.transpose(0, 2, 3, 1) - m * m[::-1], planes, mean)
+    agree(lambda x: x[..., ::-1, 3:].transpose(0, 2, 3, 1).astype(to), planes)
+
+
 def tree(rng, arrays, depth):
     """Elementwise work on transposes of arrays of one shape, and on those."""
     x = arrays[rng.integers(len(arrays))] if depth == 0 else tree(rng, arrays, depth - 1)

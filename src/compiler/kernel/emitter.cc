@@ -2,6 +2,7 @@
 
 #include "compiler/kernel/choices.h"
 #include "compiler/kernel/elem_tiny.h"
+#include "compiler/kernel/reducer.h"
 #include "compiler/kernel/tiny_values.h"
 #include "core/status.h"
 
@@ -351,6 +352,14 @@ std::vector<Elem> Emitter::runRegion(ir::RegionId id, std::span<const Elem> args
     for (size_t i = 0; i < args.size(); ++i) unbind(region.args[i]);
     return results;
   });
+}
+
+std::vector<Elem> Emitter::addInOrder(const ir::Op& reduce, std::span<const Elem> args) {
+  const std::optional<ir::Value> known = knownInOrder(m_, reduce);
+  if (known) bindElem(*known, {b_.constant({Scalar::i1, 1}, 1), {}});
+  std::vector<Elem> results = runRegion(reduce.regions[0], args);
+  if (known) unbind(*known);
+  return results;
 }
 
 }  // namespace tercel::kernel

@@ -94,6 +94,8 @@ class Emitter {
   // Runs a region on element values (reducers, comparators, scatter bodies).
   // f16 and bf16 are not rounded inside: a reduction of them is rounded once, by its user.
   std::vector<Elem> runRegion(ir::RegionId region, std::span<const Elem> args);
+  // A reduction's body on accumulators and elements that come after all that are in them.
+  std::vector<Elem> addInOrder(const ir::Op& reduce, std::span<const Elem> args);
 
   // What is emitted in `body` stays in its own memo scope: use around each block.
   template <class F>

@@ -76,7 +76,7 @@ std::vector<Elem> Emitter::reduceAt(const ir::Op& op, const Indices& indices) {
     for (size_t d = 0, kept = 0, in = 0; d < dims.size(); ++d)
       where.push_back(contains(reduced, d) ? inner[in++] : indices[kept++]);
     for (size_t k = 0; k < n; ++k) args.push_back(at(op.operand(k), where));
-    return runRegion(op.regions[0], args);
+    return addInOrder(op, args);
   });
 }
 

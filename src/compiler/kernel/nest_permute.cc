@@ -9,6 +9,7 @@
 namespace tercel::kernel {
 namespace {
 
+using ir::Value;
 using Way = PermutePlan::Way;
 
 // Bytes that a task turns: of few lines less, which stay in the nearest cache beside what is read.
@@ -25,7 +26,7 @@ class PermuteNest {
 
   bool suits() {
     if (low_.cluster.outputs.size() != 1 || !low_.cluster.slices.empty()) return false;
-    turned_ = findTurned(low_);
+    turned_ = findTurned(low_, true);
     if (!turned_.transpose.valid() || turned_.source == turned_.transpose) return false;
     dtype_ = low_.movedAs(m_.shape(turned_.source).dtype);
     if (isComplex(dtype_) || isPred(dtype_)) return false;
@@ -40,7 +41,9 @@ class PermuteNest {
     plan_ = *plan;
     fill_.emplace(low_, space_, plan_, loops_, turned_access_, turned_.source, held_);
     findRuns();
-    return std::ranges::all_of(loops_.strides, [&](const auto& a) { return followsRuns(a); });
+    for (size_t a = 0; a < loops_.accesses.size(); ++a)
+      if (!followsRuns(loops_.strides[a]) && !addRepeated(a)) return false;
+    return true;
   }
 
   void run() {
@@ -62,10 +65,10 @@ class PermuteNest {
     turned_access_ = e.record->size();
     Elem turned = e.at(turned_.source, turned_.sourceIndices(m_, space(e), at));
     single_ = e.record->size() == turned_access_ + 1;
-    e.bindElem(turned_.source, turned);
+    e.bindElem(turned_.turned, turned);
     Elem value = e.at(low_.cluster.outputs[0], i);
     low_.storeOutput(e, 0, space(e).linear(i, dims_), value);
-    e.unbind(turned_.source);
+    e.unbind(turned_.turned);
   }
   static IndexSpace& space(Emitter& e) { return e.space(); }
 
@@ -100,6 +103,55 @@ class PermuteNest {
     auto all = [&](auto&& is) { return std::ranges::all_of(runs_, is); };
     return all([&](size_t g) { return strides[g] == 0; }) ||
            all([&](size_t g) { return strides[g] == stores()[g]; });
+  }
+
+  // What is read again and again along a run, at each place of the output's inner side its own.
+  struct Repeated {
+    Value v;
+    size_t access;
+    BufferId scratch;
+  };
+
+  bool addRepeated(size_t access) {
+    const int32_t param = loops_.accesses[access].param;
+    if (loops_.accesses[access].is_store || param < 0 ||
+        param >= static_cast<int32_t>(low_.cluster.inputs.size()) || isReadAgain(access))
+      return false;
+    const Value v = low_.cluster.inputs[static_cast<size_t>(param)];
+    const DType dtype = low_.movedAs(m_.shape(v).dtype);
+    const auto& strides = loops_.strides[access];
+    auto repeats = [&](size_t g) {
+      return strides[g] == (stores()[g] < plan_.across() ? stores()[g] : 0);
+    };
+    if (isComplex(dtype) || isPred(dtype) || !std::ranges::all_of(runs_, repeats) ||
+        !std::ranges::all_of(starts_, repeats))
+      return false;
+    repeated_.push_back({v, access, 0});
+    return true;
+  }
+
+  bool isReadAgain(size_t access) const {
+    return std::ranges::count_if(loops_.accesses, [&](const Access& a) {
+      return a.param == loops_.accesses[access].param;
+    }) > 1;
+  }
+
+  // A vector from each place of the inner side on.
+  void repeat(const Repeated& r, const std::vector<Index>& groups) {
+    const Shape& shape = m_.shape(r.v);
+    Index base = loops_.accesses[r.access].index.constant;
+    for (size_t g : task_groups_)
+      base = space_.add(base, space_.scale(groups[g], loops_.strides[r.access][g]));
+    for (int64_t at = 0; at < plan_.across() + lanes_; at += lanes_) {
+      Emitter e(b_, space_, m_, lanes_);
+      low_.bindInputs(e);
+      std::vector<int64_t> places;
+      for (int64_t lane = 0; lane < lanes_; ++lane)
+        places.push_back((at + lane) % plan_.across());
+      const Index from = lanes_ > 1 ? space_.known(places, plan_.across()) : Index(places[0]);
+      const Elem x = e.at(r.v, space_.delinear(space_.add(base, from), shape.dims));
+      b_.store(r.scratch, b_.index(at), elemWiden(b_, x, lanes_).re);
+    }
   }
 
   void chooseBlocks() {
@@ -144,6 +196,9 @@ class PermuteNest {
       pitch_ = (length + behind + line - 1) / line * line;
       if (pitch_ / line % 2 == 0) pitch_ += line;
     }
+    for (Repeated& r : repeated_)
+      r.scratch = b_.addScratch(computedScalar(low_.movedAs(m_.shape(r.v).dtype)),
+                                plan_.across() + 2 * lanes_);
     if (goesStraight()) return;
     scratch_ = b_.addScratch(held_, in_.size * pitch_ + behind + lanes_);
     fill_->useScratch(*scratch_, pitch_);
@@ -186,6 +241,7 @@ class PermuteNest {
       to = b_.iadd(space_.emitScalar(start), places);
     }
     fill_->emit(in_, out_, in, out, first, to);
+    for (const Repeated& r : repeated_) repeat(r, groups);
     if (scratch_) finish(groups, in, out);
   }
 
@@ -225,7 +281,12 @@ class PermuteNest {
     Emitter e(b_, space_, m_, lanes_);
     low_.bindInputs(e);
     V held = b_.load(*scratch_, b_.iadd(before, at), lanes_);
-    e.bindElem(turned_.source, {fromHeld(held), {}});
+    e.bindElem(turned_.turned, {fromHeld(held), {}});
+    for (const Repeated& r : repeated_)
+      e.bindPlaced(r.v, r.scratch, [&](std::span<const Index>) {
+        const V inner = b_.binary(Opcode::urem, at, b_.index(plan_.across()));
+        return space_.loop(inner, plan_.across() + lanes_, lanes_ > 1);
+      });
     e.streaming = streaming_;
     const Index q = space_.loop(at, elementCount(run_extents_), lanes_ > 1);
     const Indices within = space_.delinear(q, run_extents_);
@@ -262,6 +323,7 @@ class PermuteNest {
   std::optional<BufferId> scratch_;  // none: vectors go straight to the output
   int lanes_ = 1;  // of what is stored
   bool streaming_ = false;
+  std::vector<Repeated> repeated_;
   std::optional<PermuteFill> fill_;
 };
 

@@ -20,6 +20,8 @@ void RowsNest::run() {
                [&](Emitter& e, const Indices& i) { probe(e, i); });
   repeatable_ = std::ranges::all_of(
       stages_.reductions(), [&](size_t r) { return initIsRepeatable(m_, stages_.op(r)); });
+  in_order_ = plan_.empty() || !plan_.isWalked(plan_.vector()) ||
+              plan_.vector() == plan_.walkedGroups().back();
   constexpr int64_t kAccumulators = 8, kOfGathered = 2, kOfFew = 4;
   // Such rows are no loops, whose additions wait for each other. A task of little work must pay.
   bool is_short = rowSize() <= 4 && cluster_.ops.size() > 4;

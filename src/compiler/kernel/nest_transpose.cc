@@ -91,10 +91,10 @@ class TransposeNest {
     Elem turned = e.at(turned_.source, sourceIndices(e, i));
     turned_access_ = before;
     single_ = e.record->size() == before + 1;
-    e.bindElem(turned_.source, turned);
+    e.bindElem(turned_.turned, turned);
     Elem value = e.at(low_.cluster.outputs[0], i);
     low_.storeOutput(e, 0, e.space().linear(i, dims_), value);
-    e.unbind(turned_.source);
+    e.unbind(turned_.turned);
   }
 
   Indices sourceIndices(Emitter& e, const Indices& i) const {
@@ -222,7 +222,7 @@ class TransposeNest {
     low_.bindInputs(e);
     V place = b_.iadd(row_start, b_.isub(at, out.base));
     auto held = [&](size_t part) { return fromHeld(b_.load(scratch_[part], place, lanes_)); };
-    e.bindElem(turned_.source, {held(0), scratch_.size() > 1 ? held(1) : V{}});
+    e.bindElem(turned_.turned, {held(0), scratch_.size() > 1 ? held(1) : V{}});
     Guard guard;
     if (count.valid()) guard = firstLanes(b_, lanes_, count);
     e.streaming = streaming_;

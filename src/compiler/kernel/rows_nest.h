@@ -124,6 +124,7 @@ class RowsNest {
   std::optional<ThinRows> turned_;
   std::vector<BufferId> turned_inputs_, turned_outputs_;  // what lies in a block as columns
   bool repeatable_ = false;
+  bool in_order_ = false;  // an accumulator meets the places of a dimension from its first on
   bool streaming_ = false;
   bool asked_ = false;  // what is being emitted is for sums that met subnormal numbers, or did not
 };

@@ -66,7 +66,8 @@ RowsNest::Elems RowsNest::visit(Emitter& e, int stage, const Indices& domain, co
       auto mine = before.subspan(now.size(), n);
       Elems args(mine.begin(), mine.end());
       for (const Elem& x : operands(e, r, domain)) args.push_back(x);
-      Elems next = e.runRegion(stages_.op(r).regions[0], args);
+      Elems next = in_order_ ? e.addInOrder(stages_.op(r), args)
+                             : e.runRegion(stages_.op(r).regions[0], args);
       for (size_t k = 0; k < n; ++k) {
         if (guard.lanes.valid()) next[k] = elemSelect(b_, guard.lanes, next[k], mine[k]);
         now.push_back(elemWiden(b_, next[k], b_.type(mine[k].re).lanes));

@@ -10,7 +10,8 @@ using ir::OpKind;
 
 class Finder {
  public:
-  explicit Finder(const Lowering& low) : m_(low.module), cluster_(low.cluster) {}
+  Finder(const Lowering& low, bool late)
+      : m_(low.module), cluster_(low.cluster), late_(late) {}
 
   TurnedInput find() {
     TurnedInput found;
@@ -21,13 +22,16 @@ class Finder {
       found.transpose = op.result();
     }
     if (!found.transpose.valid() || !isUsedAtOneIndex(found.transpose)) return {};
-    found.source = found.transpose;
+    found.source = found.turned = found.transpose;
     const ir::Value operand = m_.def(found.transpose)->operand(0);
-    if (origin(operand) == Origin::input && isUsedBefore(found.transpose) &&
-        isNoWider(found.transpose)) {
-      found.source = input_;
-      found.path = pathTo(found.transpose);
-    }
+    if (origin(operand) != Origin::input || !isTurnedFirst(found.transpose)) return found;
+    const std::vector<ir::OpId> path = pathTo(found.transpose);
+    const bool is_used_before = isUsedBefore(found.transpose);
+    if (!is_used_before && !std::ranges::all_of(path, [&](ir::OpId id) { return isMove(id); }))
+      return found;
+    found.source = input_;
+    found.path = path;
+    if (is_used_before) found.turned = input_;
     return found;
   }
 
@@ -43,6 +47,12 @@ class Finder {
                                            op->literal().isSplat());
   }
 
+  bool isRepeated(ir::Value v) const {
+    const ir::Op* op = m_.def(v);
+    return !isInput(v) && op && op->kind == OpKind::broadcast_in_dim_ &&
+           m_.shape(op->operand(0)).elements() < m_.shape(v).elements();
+  }
+
   // Where all elements come from: element work on one input, and on numbers.
   enum class Origin : uint8_t { number, input, other };
 
@@ -53,7 +63,7 @@ class Finder {
   }
 
   Origin findOrigin(ir::Value v) {
-    if (isSingle(v)) return Origin::number;
+    if (isSingle(v) || (late_ && isRepeated(v))) return Origin::number;
     if (isInput(v)) {
       const bool is_same = !input_.valid() || input_ == v;
       input_ = v;
@@ -87,6 +97,10 @@ class Finder {
     });
   }
 
+  bool isMove(ir::OpId id) const {
+    return m_.op(id).kind == OpKind::transpose_ || m_.op(id).kind == OpKind::reshape_;
+  }
+
   std::vector<ir::OpId> pathTo(ir::Value v) const {
     std::vector<ir::OpId> path;
     while (v != input_) {
@@ -96,10 +110,10 @@ class Finder {
     return path;
   }
 
-  bool isNoWider(ir::Value transpose) const {
+  bool isTurnedFirst(ir::Value transpose) const {
     const Shape &from = m_.shape(input_), &to = m_.shape(transpose);
     return !isComplex(from.dtype) && from.elements() == to.elements() &&
-           byteSize(from.dtype) <= byteSize(to.dtype);
+           (late_ || byteSize(from.dtype) <= byteSize(to.dtype));
   }
 
   // Whether all that is made of it has its elements, in their order.
@@ -119,13 +133,16 @@ class Finder {
 
   const ir::Module& m_;
   const Cluster& cluster_;
+  const bool late_;
   ir::Value input_;
   std::map<uint32_t, Origin> origins_;
 };
 
 }  // namespace
 
-TurnedInput findTurned(const Lowering& low) { return Finder(low).find(); }
+TurnedInput findTurned(const Lowering& low, bool late) {
+  return Finder(low, late).find();
+}
 
 Indices TurnedInput::sourceIndices(const ir::Module& m, IndexSpace& space, Indices indices) const {
   for (ir::OpId id : path) {

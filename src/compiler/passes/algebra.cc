@@ -137,12 +137,13 @@ class Algebra : public Rewriter {
  protected:
   void enterRegion(RegionId, OpId owner) override {
     extrema_.emplace_back();
-    in_reduce_.push_back(owner.valid() && op(owner).kind == OpKind::reduce_);
+    const bool is_reduce = owner.valid() && op(owner).kind == OpKind::reduce_;
+    reduce_around_.push_back(is_reduce ? owner : OpId{});
     if (owner.valid() && op(owner).kind == OpKind::while_) zero_signs_.enterLoop(*this, op(owner));
   }
   void leaveRegion(RegionId, OpId) override {
     extrema_.pop_back();
-    in_reduce_.pop_back();
+    reduce_around_.pop_back();
   }
 
   bool visit(OpId id) override {
@@ -161,7 +162,8 @@ class Algebra : public Rewriter {
 
  private:
   Value rule(const Op& op) {
-    if (op.kind == OpKind::select_ && in_reduce_.back()) return firstOfNaNs(*this, op);
+    if (op.kind == OpKind::select_ && reduce_around_.back().valid())
+      return firstOfBest(*this, this->op(reduce_around_.back()), op);
     Value by = op.kind == OpKind::compare_ ? compareExtremum(op) : Value{};
     if (by.valid()) return by;
     if (op.kind == OpKind::select_) by = selectInPlace(*this, op);
@@ -304,7 +306,7 @@ class Algebra : public Rewriter {
 
   ZeroSigns zero_signs_;
   PlaceSums place_sums_;
-  std::vector<bool> in_reduce_;    // whether they are bodies of a reduce
+  std::vector<OpId> reduce_around_;  // whose bodies they are; invalid: of something else
   // For each region around: its maxima and minima, by their first operand.
   std::vector<std::unordered_map<uint32_t, Value>> extrema_;
 };

@@ -45,9 +45,9 @@ ir::Value selectInPlace(Rewriter& rw, const ir::Op& select);
 // zeros of `to` stay where nothing is added. An update takes its memory: better if only that reads it
 bool isZeroAroundPlaces(const Rewriter& rw, ir::Value added);
 ir::Value sumInPlace(Rewriter& rw, ir::Value to, ir::Value added);
-// arg_reduce.cc, for selections in the body of a reduce: the place of the first of several NaN,
-// which the body itself finds only where it is given the elements in order.
-ir::Value firstOfNaNs(Rewriter& rw, const ir::Op& op);
+// arg_reduce.cc, for selections in the body of a reduce: the place of the best element, of equal
+// ones or of several NaN that of the first, in whatever order the body is given them.
+ir::Value firstOfBest(Rewriter& rw, const ir::Op& reduce, const ir::Op& select);
 // canonicalise_control.cc; true: the op's results are replaced.
 bool canonicalBranch(Rewriter& rw, ir::OpId id);   // before the regions are walked: if, case
 bool canonicalControl(Rewriter& rw, ir::OpId id);  // after: while, map, reduce, sort

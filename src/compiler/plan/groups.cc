@@ -145,7 +145,8 @@ Unit Groups::unit(uint32_t g) {
   u.cluster.reduced = group.domain.reduced;
   for (uint32_t p : group.members)
     if (owner_[p] == g && (uses_.escapes(p) || usedOutside(p, g)))
-      for (Value v : op(p).results) u.cluster.outputs.push_back(v);
+      std::ranges::copy_if(op(p).results, std::back_inserter(u.cluster.outputs),
+                           [&](Value v) { return uses_.isRead(v); });
   collectInputs(u.cluster);
   u.cluster.alias.assign(u.cluster.outputs.size(), -1);
   return u;

@@ -14,12 +14,16 @@ RegionUses::RegionUses(const ir::Module& m, ir::RegionId id)
     for (Value v : op.results) position_.emplace(v.index, p);
   }
   for (Value v : region.results)
-    if (auto p = positionOf(v)) escapes_[*p] = true;
+    if (auto p = positionOf(v)) escapes_[*p] = true, noteRead(v);
 }
 
 std::optional<uint32_t> RegionUses::positionOf(Value v) const {
   auto at = position_.find(v.index);
   return at == position_.end() ? std::nullopt : std::optional(at->second);
+}
+
+bool RegionUses::isRead(Value v) const {
+  return m_.def(v)->results.size() == 1 || read_.contains(v.index);
 }
 
 const std::vector<uint32_t>& RegionUses::readers(Value v) const {
@@ -40,6 +44,11 @@ void RegionUses::note(Value v, uint32_t position) {
   auto made = positionOf(v);
   std::vector<uint32_t>& users = made ? users_[*made] : readers_[v.index];
   if (users.empty() || users.back() != position) users.push_back(position);
+  if (made) noteRead(v);
+}
+
+void RegionUses::noteRead(Value v) {
+  if (m_.def(v)->results.size() > 1) read_.insert(v.index);
 }
 
 }  // namespace tercel::plan
