@@ -5,6 +5,7 @@
 #pragma once
 #include <optional>
 #include <functional>
+#include <map>
 #include <span>
 #include <unordered_map>
 #include <utility>
@@ -35,9 +36,13 @@ class Builder {
 
   BufferId addParam(Scalar element, bool read_only);
   BufferId addScratch(Scalar element, int64_t elements);
-  // Before anything is stored there: what the last vectors, `together` side by side, have beyond
-  // the elements becomes 0. What else lies there may be subnormal, and whole ones are multiplied.
-  void clearSlack(BufferId scratch, int together = 1);
+  // Of complex numbers: their real parts; the imaginary ones have a buffer of their own. In params
+  // they lie in pairs.
+  BufferId addComplexScratch(Scalar part, int64_t elements);
+  std::optional<BufferId> imaginaryOf(BufferId buffer) const;
+  // Before anything is stored there: what the last vector has beyond the elements
+  // becomes 0. What else lies there may be subnormal, and whole ones are multiplied.
+  void clearSlack(BufferId scratch);
 
   // A value of no instruction, for planning without running: never lower a kernel that has one.
   V opaque(Type type) { return addValue(type, 0, 0xffffffffu); }
@@ -155,6 +160,7 @@ class Builder {
   V addValue(Type type, BlockId block, InstId def);
 
   Kernel& kernel_;
+  std::map<BufferId, BufferId> imaginary_;  // by the buffer of the real parts
   BlockId current_ = 0;
   BlockId root_ = 0;  // the outermost block around it: the kernel's body or a function's
   V alive_;  // the lanes that are, or invalid: all

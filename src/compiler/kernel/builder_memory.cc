@@ -21,16 +21,24 @@ BufferId Builder::addScratch(Scalar element, int64_t elements) {
   return static_cast<BufferId>(kernel_.buffers.size() - 1);
 }
 
-void Builder::clearSlack(BufferId scratch, int together) {
+BufferId Builder::addComplexScratch(Scalar part, int64_t elements) {
+  const BufferId real = addScratch(part, elements);
+  imaginary_[real] = addScratch(part, elements);
+  return real;
+}
+
+std::optional<BufferId> Builder::imaginaryOf(BufferId buffer) const {
+  const auto at = imaginary_.find(buffer);
+  return at == imaginary_.end() ? std::nullopt : std::optional(at->second);
+}
+
+void Builder::clearSlack(BufferId scratch) {
   const Buffer& b = kernel_.buffers[scratch];
-  const int64_t lanes = machine.vector_bytes / byteSize(b.element);
-  const int64_t rest = b.elements % (together * lanes), last = b.elements - rest;
+  const int64_t lanes = machine.vector_bytes / byteSize(b.element), rest = b.elements % lanes;
   if (!machine.slow_subnormals || !isFloat(b.element) || rest == 0) return;
   const V zero = constant({b.element, static_cast<uint16_t>(lanes)}, 0);
-  for (int64_t at = last; at < last + together * lanes; at += lanes)
-    emit({.op = Opcode::store, .type = type(zero),
-          .operands = {index(std::min(at, b.elements)), zero}, .imm = scratch},
-         root_);
+  const V last = index(b.elements - rest);
+  emit({.op = Opcode::store, .type = type(zero), .operands = {last, zero}, .imm = scratch}, root_);
 }
 
 // Whether a vector at a place known now lies in a scratch buffer and its slack.

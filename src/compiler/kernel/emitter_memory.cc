@@ -38,6 +38,9 @@ std::vector<std::vector<int16_t>> lanesAt(std::span<const int64_t> places, int64
 }  // namespace
 
 Elem Emitter::loadAt(BufferId buffer, DType dtype, const Index& index, bool strays) {
+  if (const auto imaginary = b_.imaginaryOf(buffer); imaginary && isComplex(dtype))
+    return {loadAt(buffer, realPart(dtype), index, strays).re,
+            loadAt(*imaginary, realPart(dtype), index, strays).re};
   dtype = movedAs(dtype);
   if (record)
     record->push_back({index, static_cast<int64_t>(byteSize(dtype)), false, false,
@@ -364,6 +367,10 @@ void Emitter::storePairs(BufferId buffer, V at, int64_t offset, V re, V im, V ma
 }
 
 void Emitter::storeAt(BufferId buffer, DType dtype, const Index& index, const Elem& elem) {
+  if (const auto imaginary = b_.imaginaryOf(buffer); imaginary && isComplex(dtype)) {
+    storeAt(buffer, realPart(dtype), index, {elem.re, {}});
+    return storeAt(*imaginary, realPart(dtype), index, {elem.im, {}});
+  }
   dtype = movedAs(dtype);
   if (record) record->push_back({index, static_cast<int64_t>(byteSize(dtype)), true, false});
   bool complex = isComplex(dtype);

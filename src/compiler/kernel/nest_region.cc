@@ -1,6 +1,7 @@
 // Control flow with everything inside it as one function: single elements live in registers, arrays
 // in the outputs' memory or in scratch.
 #include <algorithm>
+#include <functional>
 #include <optional>
 #include <unordered_map>
 
@@ -23,6 +24,8 @@ struct Places {
 
 // A result up to here is made in scratch memory, which may become registers, and moved at the end.
 constexpr int64_t kMovedBytes = 4096;
+// The same of complex numbers, whose parts lie apart there.
+constexpr int64_t kMovedComplexBytes = 128 << 10;
 // Loops of so few trips are none: arrays of so few vectors are then read at places known now.
 constexpr int64_t kInlineTrips = 4;
 
@@ -112,9 +115,12 @@ class RegionNest {
       else
         places_.buffers[v.index] = static_cast<BufferId>(i);  // the params are the inputs, in order
     }
-    for (size_t o = 0; o < op.results.size(); ++o)
-      if (parallel_ || m_.shape(op.result(o)).bytes() > kMovedBytes)
+    for (size_t o = 0; o < op.results.size(); ++o) {
+      const Shape& shape = m_.shape(op.result(o));
+      if (parallel_ ||
+          shape.bytes() > (isComplex(shape.dtype) ? kMovedComplexBytes : kMovedBytes))
         own_[op.result(o).index] = low_.output_buffers[o];
+    }
     TERCEL_TRY(parallel_ ? emitTurn(op, e, task) : emitControl(op));
     for (size_t o = 0; o < op.results.size(); ++o) {
       Value v = op.result(o);
@@ -304,16 +310,44 @@ class RegionNest {
 
   void copy(BufferId from, BufferId to, const Shape& shape) {
     if (from == to) return;
-    int64_t elements = shape.elements() * (isComplex(shape.dtype) ? 2 : 1);
-    int lanes = low_.machine.vector_bytes /
-                static_cast<int>(std::max<int64_t>(4, byteSize(storedScalar(shape.dtype))));
+    const int64_t elements = shape.elements();
+    if (!isComplex(shape.dtype)) return copyNumbers(from, to, storedScalar(shape.dtype), elements);
+    const auto from_im = b_.imaginaryOf(from), to_im = b_.imaginaryOf(to);
+    const Scalar part = storedScalar(shape.dtype);
+    if (!from_im && !to_im) return copyNumbers(from, to, part, 2 * elements);
+    if (!from_im || !to_im) return copyComplex(from, to, shape);
+    copyNumbers(from, to, part, elements);
+    copyNumbers(*from_im, *to_im, part, elements);
+  }
+
+  // `body` for whole vectors, and for what is left the mask of that.
+  void forVectors(Scalar stored, int64_t elements, const std::function<void(V, int, V)>& body) {
+    int lanes =
+        low_.machine.vector_bytes / static_cast<int>(std::max<int64_t>(4, byteSize(stored)));
     while (lanes > 1 && lanes / 2 >= elements) lanes /= 2;
-    int64_t whole = elements / lanes * lanes;
-    b_.forLoop(b_.index(0), b_.index(whole), lanes,
-               [&](V i) { b_.store(to, i, b_.load(from, i, lanes)); });
-    if (whole == elements) return;
-    V mask = firstLanes(b_, lanes, b_.index(elements - whole)).lanes;
-    b_.storeMasked(to, b_.index(whole), b_.loadMasked(from, b_.index(whole), mask), mask);
+    const int64_t whole = elements / lanes * lanes;
+    b_.forLoop(b_.index(0), b_.index(whole), lanes, [&](V i) { body(i, lanes, {}); });
+    if (whole < elements)
+      body(b_.index(whole), lanes, firstLanes(b_, lanes, b_.index(elements - whole)).lanes);
+  }
+
+  void copyNumbers(BufferId from, BufferId to, Scalar stored, int64_t elements) {
+    forVectors(stored, elements, [&](V i, int lanes, V mask) {
+      if (mask.valid())
+        b_.storeMasked(to, i, b_.loadMasked(from, i, mask), mask);
+      else
+        b_.store(to, i, b_.load(from, i, lanes));
+    });
+  }
+
+  // Between pairs of numbers and parts that lie apart.
+  void copyComplex(BufferId from, BufferId to, const Shape& shape) {
+    IndexSpace space(b_);
+    forVectors(storedScalar(shape.dtype), shape.elements(), [&](V i, int lanes, V mask) {
+      Emitter e(b_, space, m_, lanes);
+      const Index at = space.loop(i, shape.elements(), lanes > 1);
+      e.guarded({mask, {}}, [&] { e.storeAt(to, shape.dtype, at, e.loadAt(from, shape.dtype, at)); });
+    });
   }
 
   Status emitUnits(ir::RegionId region) {
@@ -370,9 +404,12 @@ class RegionNest {
 
   BufferId scratchFor(Value v) {
     const Shape& shape = m_.shape(v);
-    const int numbers = isComplex(shape.dtype) ? 2 : 1;
-    const BufferId scratch = b_.addScratch(storedScalar(shape.dtype), shape.elements() * numbers);
-    b_.clearSlack(scratch, numbers);
+    const Scalar stored = storedScalar(shape.dtype);
+    const BufferId scratch = isComplex(shape.dtype)
+                                 ? b_.addComplexScratch(stored, shape.elements())
+                                 : b_.addScratch(stored, shape.elements());
+    b_.clearSlack(scratch);
+    if (const auto imaginary = b_.imaginaryOf(scratch)) b_.clearSlack(*imaginary);
     return scratch;
   }
 

@@ -95,7 +95,7 @@ bool RowsNest::readsNarrow() const {
 int64_t RowsNest::longestGatheredRow() const {
   const int words = low_.machine.vector_bytes / 4;
   const int lanes = std::min(vectorLanes(m_, cluster_, low_.machine), words);
-  return foldsSlowly() || readsNarrow() ? 3 * lanes / 4 : 3 * lanes / 8;
+  return foldsSlowly() || readsNarrow() || makesFlags() ? 3 * lanes / 4 : 3 * lanes / 8;
 }
 
 // Whether each accumulator is one number.
@@ -105,6 +105,12 @@ bool RowsNest::isPlain() const {
       DType dtype = m_.shape(v).dtype;
       return isPred(dtype) || isComplex(dtype);
     });
+  });
+}
+
+bool RowsNest::makesFlags() const {
+  return std::ranges::all_of(stages_.reductions(), [&](size_t r) {
+    return isPred(m_.shape(stages_.op(r).results[0]).dtype);
   });
 }
 

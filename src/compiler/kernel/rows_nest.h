@@ -42,6 +42,7 @@ class RowsNest {
   bool makesVectors() const;
   int64_t rowSize() const;
   bool isPlain() const;
+  bool makesFlags() const;
   void findSaved();
 
   // rows_values.cc: what a stage computes at one place, and what is kept of it.

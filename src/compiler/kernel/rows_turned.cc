@@ -17,7 +17,7 @@ bool RowsNest::suitsTurned() const {
   const bool is_row_last = walked.front() == plan_.vector() + 1 &&
                            walked.back() + 1 == plan_.loops().groups.size() &&
                            walked.size() == walked.back() - plan_.vector();
-  if (!is_row_last || !isPlain() || rowSize() > kLongestThinRow) return false;
+  if (!is_row_last || rowSize() > kLongestThinRow) return false;
   bool is_any = false;
   for (size_t i = 0; i < cluster_.inputs.size(); ++i) {
     if (!isThin(cluster_.inputs[i])) continue;

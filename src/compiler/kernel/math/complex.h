@@ -67,11 +67,23 @@ struct ScaledComplex {
 };
 
 template <class B>
-Real<B> abs(Complex<B> z) {
+Real<B> absScaled(Complex<B> z) {
   ScaledComplex<B> scaled(z);
   Real<B> back = scaled.choose(1 / scaled.kDownScale, 1 / scaled.kUpScale, 1.0);
   Mask<B> infinite = isInfinite(z.re) | isInfinite(z.im);
   return select(infinite, Format<B>::kInfinity, sqrt(scaled.norm()) * back);
+}
+
+// Where no square was too large, nor too small beside what is seen of the sum, the root of it.
+template <class B>
+Real<B> abs(Complex<B> z) {
+  constexpr bool f64 = Format<B>::kIsF64;
+  constexpr double least = f64 ? 0x1p-799 : 0x1p-79, bound = f64 ? 0x1p1000 : 0x1p120;
+  Real<B> norm = fma(z.re, z.re, z.im * z.im);
+  Mask<B> usual = ((norm >= least) & (norm < bound)) | ((z.re == 0.0) & (z.im == 0.0));
+  return rarely("abs", !usual,
+                [](Real<B>, Real<B> re, Real<B> im) { return absScaled(Complex<B>(re, im)); },
+                sqrt(norm), z.re, z.im);
 }
 
 template <class B>
