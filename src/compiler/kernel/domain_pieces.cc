@@ -47,23 +47,58 @@ std::vector<int64_t> findCuts(const Lowering& lowering, const Piece& piece, size
   return cuts;
 }
 
+namespace {
+
+// What lies between the cuts, from the first to the last.
+std::vector<Piece> piecesBetween(const Piece& whole, size_t dimension,
+                                 std::span<const int64_t> cuts) {
+  std::vector<Piece> pieces;
+  int64_t start = 0;
+  for (int64_t end : cuts) {
+    pieces.push_back(whole);
+    pieces.back().start[dimension] = Index(start);
+    pieces.back().extents[dimension] = end - start;
+    start = end;
+  }
+  return pieces;
+}
+
+// Only the cuts around the longest piece, where that is most of all.
+std::vector<int64_t> cutsAroundLongest(std::span<const int64_t> cuts) {
+  int64_t first = 0, last = 0, start = 0;
+  for (int64_t end : cuts) {
+    if (end - start > last - first) first = start, last = end;
+    start = end;
+  }
+  const int64_t all = cuts.back();
+  if (4 * (last - first) < 3 * all) return {all};
+  std::vector<int64_t> around;
+  for (int64_t cut : {first, last, all})
+    if (cut > 0 && (around.empty() || cut > around.back())) around.push_back(cut);
+  return around;
+}
+
+}  // namespace
+
 std::vector<Piece> cutDomain(const Lowering& lowering, const Dims& domain,
                              const Evaluate& evaluate) {
   std::vector<Piece> pieces{{Indices(domain.size()), domain}};
-  size_t most = kOpsOfPieces / std::max<size_t>(1, opsOf(lowering));
-  if (most < 2 || elementCount(domain) < kSmallDomain) return pieces;
+  const size_t ops = std::max<size_t>(1, opsOf(lowering)), most = kOpsOfPieces / ops;
+  const int64_t long_line =
+      kLongLine * vectorLanes(lowering.module, lowering.cluster, lowering.machine);
+  if (domain.empty() || elementCount(domain) < kSmallDomain || ops > kMostOpsOfPiece) return pieces;
   for (size_t d = domain.size(); d-- > 0;) {  // the innermost dimension gains most
     std::vector<Piece> finer;
     for (const Piece& piece : pieces) {
-      int64_t start = 0;
-      for (int64_t end : findCuts(lowering, piece, d, evaluate)) {
-        finer.push_back(piece);
-        finer.back().start[d] = Index(start);
-        finer.back().extents[d] = end - start;
-        start = end;
-      }
+      const auto parts = piecesBetween(piece, d, findCuts(lowering, piece, d, evaluate));
+      finer.insert(finer.end(), parts.begin(), parts.end());
     }
-    if (finer.size() <= most) pieces = std::move(finer);
+    if (finer.size() <= most) {
+      pieces = std::move(finer);
+    } else if (d + 1 == domain.size() && domain[d] >= long_line) {
+      pieces = piecesBetween(pieces[0], d,
+                             cutsAroundLongest(findCuts(lowering, pieces[0], d, evaluate)));
+    }
   }
   return pieces;
 }

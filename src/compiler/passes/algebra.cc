@@ -22,12 +22,6 @@ namespace {
 constexpr size_t kMaxSelectedOps = 8;
 constexpr int64_t kMaxSelectedElements = 16;
 
-bool actsElementByElement(const Rewriter& rw, const Op& op) {
-  if (!isElementwise(op.kind) || op.kind == OpKind::map_) return false;
-  return op.kind != OpKind::bitcast_convert_ ||
-         rw.shape(op.operand(0)).dims == rw.shape(op.result()).dims;
-}
-
 // The dimensions that some operand really varies in; the whole rank where one is no broadcast.
 Ints variedDimensions(const Rewriter& rw, const Op& op) {
   Ints varied;
@@ -63,21 +57,6 @@ Value computeBeforeBroadcast(Rewriter& rw, const Op& op) {
   for (Value v : op.operands) operands.push_back(narrowed(rw, v, varied, dims));
   Value small = rw.emit(op.kind, operands, {result.dtype, dims}, Attrs(op.attrs));
   return rw.broadcast(small, result.dims, varied);
-}
-
-// slice(op(a, b)) -> op(slice(a), slice(b))
-Value computeAfterSlice(Rewriter& rw, const Op& slice) {
-  const Op* op = rw.def(slice.operand(0));
-  if (!op || !actsElementByElement(rw, *op)) return {};
-  const Shape& result = rw.shape(slice.result());
-  Values operands;
-  for (Value v : op->operands) {
-    Values part = slice.operands;
-    part[0] = v;
-    operands.push_back(
-        rw.emit(slice.kind, part, {rw.shape(v).dtype, result.dims}, Attrs(slice.attrs)));
-  }
-  return rw.emit(op->kind, operands, result, Attrs(op->attrs));
 }
 
 // One side of an outer product: [batch, free] in the order of the result, then spread over it.
@@ -175,7 +154,7 @@ class Algebra : public Rewriter {
         return outerProduct(*this, op);
       case OpKind::dynamic_slice_:
       case OpKind::slice_:
-        return isReadOnlyHere(op.operand(0)) ? computeAfterSlice(*this, op) : Value{};
+        return computeAfterSlice(*this, op);
       case OpKind::reduce_:
         if (Value sums = sumOfReadOnce(op); sums.valid()) return sums;
         return reduceBroadcast(op);

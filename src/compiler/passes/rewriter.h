@@ -73,6 +73,8 @@ class Rewriter {
   // How many operands and region results read v, those of the ops being visited left out; an upper
   // bound, as ops may have become dead on the way. Only after countUses().
   uint32_t otherUses(ir::Value v) const { return v.index < uses_.size() ? uses_[v.index] : 0; }
+  // Nothing will read the op: what it reads has a reader less.
+  void abandon(const ir::Op& op) { use(op.operands, -1); }
   // Whether an op of the region that is being walked makes v: work never moves into a loop.
   bool isMadeHere(ir::Value v) const;
   // What `emit` returns, while an op that is yet to be emitted counts as a reader of v.
