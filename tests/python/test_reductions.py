@@ -115,6 +115,23 @@ def test_places_in_few(agree, rng, shape, dtype):
         agree(lambda v: (jnp.argmax(v[..., ::-1], -1), jnp.argmin(v.T, 0)), v)
 
 
+@pytest.mark.parametrize("dtype", ["uint8", "int32", "float16", "float32", "bool"])
+@pytest.mark.parametrize("pairs, length", [((30, 20), 3), ((9, 70), 5), ((2, 40, 17), 8), ((33, 8), 31),
+                                           ((20, 33), 40)])
+def test_rows_of_pairs(agree, rng, pairs, length, dtype):
+    """Reduced across the pairs, of what is spread over them along either side, or both."""
+    a, b = (rng.integers(0, 4, (*pairs[:-2], n, length)).astype(dtype) for n in pairs[-2:])
+    w = rng.integers(0, 4, length).astype(dtype)
+    x, y = a[..., :, None, :], b[..., None, :, :]
+    agree(lambda x, y: ((x <= y).all(-1), (x != y).any(-1), (x == y).sum(-1)), x, y)
+    agree(lambda x, y, w: ((x | w) ^ y if dtype == "bool" else jnp.where(x > w, x, y)).max(-1),
+          x, y, w)
+    agree(lambda x, y: (jnp.argmax(x != y, -1), jnp.argmin((x < y).astype(np.int8), -1)), x, y)
+    if dtype != "bool":
+        agree(lambda x, y, w: ((x + y) * w).sum(-1, dtype=np.float32), x, y, w)
+        agree(lambda x, y, w: (jnp.maximum(x, y) + w).min(-1).sum(-1, dtype=np.int32), x, y, w)
+
+
 @pytest.mark.parametrize("dtype", ["float32", "int32"])
 def test_best_and_its_place(agree, rng, dtype):
     """Both results of the one reduction are read."""

@@ -1,6 +1,7 @@
 // Element work that only a slice reads is done on slices of what it reads.
 #include <unordered_map>
 
+#include "compiler/passes/own_work.h"
 #include "compiler/passes/rules.h"
 
 namespace tercel::passes {
@@ -13,29 +14,14 @@ class AfterSlice {
 
   Value run() {
     const Value whole = slice_.operand(0);
-    if (rw_.otherUses(whole) > 0 || !isWork(whole)) return {};
-    find(whole);
-    for (OpId id : work_) rw_.abandon(rw_.op(id));
-    for (size_t i = work_.size(); i-- > 0;) compute(work_[i]);
+    const std::vector<OpId> work = ownWork(rw_, {whole});
+    if (work.empty()) return {};
+    for (OpId id : work) rw_.abandon(rw_.op(id));
+    for (size_t i = work.size(); i-- > 0;) compute(work[i]);
     return sliced_.at(whole.index);
   }
 
  private:
-  bool isWork(Value v) const {
-    const Op* op = rw_.def(v);
-    return op && op->results.size() == 1 && rw_.isMadeHere(v) && actsElementByElement(rw_, *op);
-  }
-
-  // Each op after all of its readers.
-  void find(Value whole) {
-    std::unordered_map<uint32_t, uint32_t> reads;
-    work_.push_back(rw_.module().value(whole).def);
-    for (size_t i = 0; i < work_.size(); ++i)
-      for (Value v : rw_.op(work_[i]).operands)
-        if (++reads[v.index] == rw_.otherUses(v) && isWork(v))
-          work_.push_back(rw_.module().value(v).def);
-  }
-
   Value sliced(Value v) {
     if (auto known = sliced_.find(v.index); known != sliced_.end()) return known->second;
     Values operands = slice_.operands;
@@ -55,17 +41,10 @@ class AfterSlice {
 
   Rewriter& rw_;
   const Op slice_;
-  std::vector<OpId> work_;
   std::unordered_map<uint32_t, Value> sliced_;
 };
 
 }  // namespace
-
-bool actsElementByElement(const Rewriter& rw, const Op& op) {
-  if (!isElementwise(op.kind) || op.kind == OpKind::map_) return false;
-  return op.kind != OpKind::bitcast_convert_ ||
-         rw.shape(op.operand(0)).dims == rw.shape(op.result()).dims;
-}
 
 Value computeAfterSlice(Rewriter& rw, const Op& slice) { return AfterSlice(rw, slice).run(); }
 

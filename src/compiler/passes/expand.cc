@@ -45,7 +45,8 @@ class Expand : public Rewriter {
         return sumInOrder(id) || turnVectors(id) || rowProduct(id) || exchangeSides(id) ||
                turnLeft(id) || splitSum(*this, id);
       case OpKind::reduce_:
-        return fillColumns(*this, id) || splitReduce(*this, id) || canonicalised(id);
+        return turnPairs(*this, id) || fillColumns(*this, id) || splitReduce(*this, id) ||
+               canonicalised(id);
       case OpKind::reduce_window_:
         return splitWindow(*this, id) || canonicalised(id);
       case OpKind::rng_bit_generator_:

@@ -16,6 +16,10 @@ bool isRepeatable(const Rewriter& rw, ir::OpKind kind, ir::Value init);
 // independent. The cut depends on the shape alone, and so do the bits of a sum.
 bool splitReduce(Rewriter& rw, ir::OpId id);
 
+// expand_pairs.cc. True: a reduction along short rows of what is made of all pairs of some small
+// arrays' rows goes along the other side of the pairs, which fill vectors as they lie.
+bool turnPairs(Rewriter& rw, ir::OpId id);
+
 // True: the result of a reduction of an array of few columns over its rows is replaced by that of
 // two, the first one of rows side by side, which fill vectors.
 bool fillColumns(Rewriter& rw, ir::OpId id);

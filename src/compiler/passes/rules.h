@@ -46,7 +46,6 @@ ir::Value selectInPlace(Rewriter& rw, const ir::Op& select);
 bool isZeroAroundPlaces(const Rewriter& rw, ir::Value added);
 ir::Value sumInPlace(Rewriter& rw, ir::Value to, ir::Value added);
 // compute_after_slice.cc: slices and dynamic_slices of element work that nothing else reads
-bool actsElementByElement(const Rewriter& rw, const ir::Op& op);
 ir::Value computeAfterSlice(Rewriter& rw, const ir::Op& slice);
 // arg_reduce.cc, for selections in the body of a reduce: the place of the best element, of equal
 // ones or of several NaN that of the first, in whatever order the body is given them.
