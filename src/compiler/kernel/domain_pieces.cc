@@ -3,6 +3,11 @@
 #include <algorithm>
 
 namespace tercel::kernel {
+namespace {
+
+int64_t floorDivide(int64_t a, int64_t b) { return a / b - (a % b < 0); }
+
+}  // namespace
 
 size_t opsOf(const Lowering& lowering) {
   return static_cast<size_t>(std::ranges::count_if(lowering.cluster.ops, [&](ir::OpId id) {
@@ -15,31 +20,45 @@ size_t opsOf(const Lowering& lowering) {
   }));
 }
 
+namespace {
+
+// What evaluating one element of a piece takes, and asks.
+struct Probe {
+  Probe(const Lowering& lowering, const Piece& piece, const Evaluate& evaluate)
+      : low(lowering.module, lowering.cluster, lowering.machine), space(low.builder) {
+    Indices indices;
+    for (size_t d = 0; d < piece.extents.size(); ++d) {
+      Index i = space.loop(low.builder.opaque({Scalar::i64, 1}), piece.extents[d]);
+      indices.push_back(space.add(i, piece.start[d]));
+      if (piece.extents[d] > 1) dim_of_atom.push_back(d);
+    }
+    Emitter emitter(low.builder, space, lowering.module, 1);
+    low.bindInputs(emitter);
+    emitter.bounds = &bounds;
+    evaluate(emitter, indices);
+  }
+  KernelLowering low;
+  IndexSpace space;
+  std::vector<size_t> dim_of_atom;
+  std::vector<Bound> bounds;
+};
+
+}  // namespace
+
 std::vector<int64_t> findCuts(const Lowering& lowering, const Piece& piece, size_t dimension,
                               const Evaluate& evaluate) {
-  KernelLowering scratch(lowering.module, lowering.cluster, lowering.machine);
-  IndexSpace space(scratch.builder);
-  Indices indices;
-  std::vector<size_t> dim_of_atom;
-  for (size_t d = 0; d < piece.extents.size(); ++d) {
-    Index i = space.loop(scratch.builder.opaque({Scalar::i64, 1}), piece.extents[d]);
-    indices.push_back(space.add(i, piece.start[d]));
-    if (piece.extents[d] > 1) dim_of_atom.push_back(d);
-  }
-  Emitter emitter(scratch.builder, space, lowering.module, 1);
-  scratch.bindInputs(emitter);
-  std::vector<Bound> bounds;
-  emitter.bounds = &bounds;
-  evaluate(emitter, indices);
+  const Probe probe(lowering, piece, evaluate);
   int64_t end = piece.extents[dimension];
   std::vector<int64_t> cuts{end};
-  for (const auto& [index, extent] : bounds) {
-    if (index.terms.size() != 1 || index.terms[0].atom >= dim_of_atom.size() ||
-        dim_of_atom[index.terms[0].atom] != dimension)
+  for (const auto& [index, extent] : probe.bounds) {
+    if (index.terms.size() != 1 || index.terms[0].atom >= probe.dim_of_atom.size() ||
+        probe.dim_of_atom[index.terms[0].atom] != dimension)
       continue;
-    int64_t c = index.constant;
-    if (index.terms[0].factor == 1) cuts.insert(cuts.end(), {-c, extent - c});
-    if (index.terms[0].factor == -1) cuts.insert(cuts.end(), {c + 1, c + 1 - extent});
+    const int64_t c = index.constant, factor = index.terms[0].factor;
+    // The first places where it is not less than 0, and the extent; or is less.
+    for (int64_t bound : {int64_t{0}, extent})
+      cuts.push_back(factor > 0 ? -floorDivide(c - bound, factor)
+                                : floorDivide(c - bound, -factor) + 1);
   }
   std::erase_if(cuts, [&](int64_t cut) { return cut <= 0 || cut > end; });
   std::sort(cuts.begin(), cuts.end());
@@ -63,19 +82,31 @@ std::vector<Piece> piecesBetween(const Piece& whole, size_t dimension,
   return pieces;
 }
 
-// Only the cuts around the longest piece, where that is most of all.
-std::vector<int64_t> cutsAroundLongest(std::span<const int64_t> cuts) {
-  int64_t first = 0, last = 0, start = 0;
+// Only the cuts at the ends of what is long.
+std::vector<int64_t> cutsAroundLong(std::span<const int64_t> cuts, int64_t shortest) {
+  std::vector<int64_t> around;
+  auto add = [&](int64_t cut) {
+    if (cut > 0 && (around.empty() || cut > around.back())) around.push_back(cut);
+  };
+  int64_t start = 0;
   for (int64_t end : cuts) {
-    if (end - start > last - first) first = start, last = end;
+    if (end - start >= shortest) add(start), add(end);
     start = end;
   }
-  const int64_t all = cuts.back();
-  if (4 * (last - first) < 3 * all) return {all};
-  std::vector<int64_t> around;
-  for (int64_t cut : {first, last, all})
-    if (cut > 0 && (around.empty() || cut > around.back())) around.push_back(cut);
+  add(cuts.back());
   return around;
+}
+
+// Whether the code for all pieces is not much more than that for the whole.
+bool isWorthPieces(const Lowering& lowering, const Piece& whole, std::span<const Piece> pieces,
+                   const Evaluate& evaluate) {
+  constexpr size_t kTimes = 3, kMostCode = 1500;
+  auto codeOf = [&](const Piece& piece) {
+    return Probe(lowering, piece, evaluate).low.kernel.insts.size();
+  };
+  size_t code = 0;
+  for (const Piece& piece : pieces) code += codeOf(piece);
+  return code <= kMostCode && code <= kTimes * codeOf(whole);
 }
 
 }  // namespace
@@ -86,7 +117,7 @@ std::vector<Piece> cutDomain(const Lowering& lowering, const Dims& domain,
   const size_t ops = std::max<size_t>(1, opsOf(lowering)), most = kOpsOfPieces / ops;
   const int64_t long_line =
       kLongLine * vectorLanes(lowering.module, lowering.cluster, lowering.machine);
-  if (domain.empty() || elementCount(domain) < kSmallDomain || ops > kMostOpsOfPiece) return pieces;
+  if (domain.empty() || elementCount(domain) < kSmallDomain) return pieces;
   for (size_t d = domain.size(); d-- > 0;) {  // the innermost dimension gains most
     std::vector<Piece> finer;
     for (const Piece& piece : pieces) {
@@ -96,8 +127,9 @@ std::vector<Piece> cutDomain(const Lowering& lowering, const Dims& domain,
     if (finer.size() <= most) {
       pieces = std::move(finer);
     } else if (d + 1 == domain.size() && domain[d] >= long_line) {
-      pieces = piecesBetween(pieces[0], d,
-                             cutsAroundLongest(findCuts(lowering, pieces[0], d, evaluate)));
+      const auto cuts = cutsAroundLong(findCuts(lowering, pieces[0], d, evaluate), long_line);
+      const std::vector<Piece> parts = piecesBetween(pieces[0], d, cuts);
+      if (isWorthPieces(lowering, pieces[0], parts, evaluate)) pieces = parts;
     }
   }
   return pieces;

@@ -12,8 +12,7 @@ struct Piece {
 inline constexpr int64_t kSmallDomain = 256;  // elements: one piece is soon done with them
 inline constexpr size_t kOpsOfPieces = 24;    // ops that all pieces together may have
 
-// Of more ops a long line is still cut in three: what is most of it, and its ends.
-inline constexpr size_t kMostOpsOfPiece = 40;
+// Of more ops a long line is still cut at the ends of what is as long as this.
 inline constexpr int64_t kLongLine = 4;  // vectors
 
 // Ops that become code: the others are constants, or addresses.

@@ -44,14 +44,15 @@ void LanePlan::chooseVector() {
     if (score[g] > score[vector_]) vector_ = g;
 }
 
-// Whether lanes along columns would read elements apart, along each row, that no machine gathers.
-bool LanePlan::gathersNarrow(size_t g) const {
+// Whether lanes along columns would read elements further apart than `near`, along each row, that no
+// machine gathers.
+bool LanePlan::gathersNarrow(size_t g, int64_t near) const {
   constexpr int64_t kGathered = 4;
   if (isWalked(g)) return false;
   for (size_t a = 0; a < loops_.accesses.size(); ++a) {
     const auto& strides = loops_.strides[a];
     if (loops_.accesses[a].is_store || loops_.accesses[a].element_bytes >= kGathered ||
-        strides.empty() || std::abs(strides[g]) <= 1)
+        strides.empty() || std::abs(strides[g]) <= near)
       continue;
     for (size_t walked : walkedGroups())
       if (strides[walked] != 0) return true;
@@ -62,10 +63,12 @@ bool LanePlan::gathersNarrow(size_t g) const {
 // Where rows have no more elements than that: one element of each of as many rows as there are lanes
 // is gathered instead.
 bool LanePlan::avoidRowsUpTo(int64_t longest) {
+  constexpr int64_t kBridged = 16;  // by loads and shuffles
   if (empty() || !rows_ || rowSize() > longest) return false;
   int lanes = vectorLanes(low_.module, low_.cluster, low_.machine);
   for (size_t g = loops_.groups.size(); g-- > 0;) {
     if (isWalked(g) || loops_.groupExtent(g) < 2 * lanes) continue;
+    if (gathersNarrow(g, kBridged)) return false;
     vector_ = g;
     lanes_ = lanes;
     rows_ = false;

@@ -83,7 +83,7 @@ class LanePlan {
   bool isRepeated(size_t access, size_t row, size_t along) const;
   int fourByteLanes() const;
   void chooseVector();
-  bool gathersNarrow(size_t group) const;
+  bool gathersNarrow(size_t group, int64_t near = 1) const;
   void emitTask(V task, const Body& body);
   void emitLastApart(std::vector<Index> groups, const Index& block, const Body& body);
   void emitGroups(const std::vector<Index>& groups, const Index& block, const Body& body);
