@@ -153,22 +153,31 @@ class ScatterNest {
     if (window_.empty()) return apply(e, at, {}, start, window_of, {});
     std::span<const int64_t> outer = std::span<const int64_t>(window_).first(window_.size() - 1);
     loops(e, outer, {}, [&](const Indices& window) {
-      auto applyAt = [&](Emitter& emitter, V i, int lanes, const Guard& guard) {
+      auto applyAt = [&](Emitter& emitter, const Index& i, const Guard& guard) {
         Indices all = window;
-        all.push_back(space_.loop(i, inner_, lanes > 1));
+        all.push_back(i);
         apply(emitter, at, all, start, window_of, guard);
       };
-      b_.forLoop(begin_, whole_end_, lanes_, [&](V i) {
+      auto overVectors = [&](V i) {
         Guard guard;
         if (whole_ % lanes_) guard = firstLanes(b_, lanes_, b_.isub(b_.index(inner_), i));
-        applyAt(e, i, lanes_, guard);
-      });
+        applyAt(e, space_.loop(i, inner_, lanes_ > 1), guard);
+      };
+      if (whole_ % lanes_ || block_ % lanes_ || lanes_ == 1) {
+        b_.forLoop(begin_, whole_end_, lanes_, overVectors);
+      } else {  // what divides a vector's lanes is then known of each
+        auto count = [&](V i) { return b_.binary(Opcode::udiv, i, b_.index(lanes_)); };
+        const Index lane = space_.loop(b_.index(0), lanes_, true);
+        b_.forLoop(count(begin_), count(whole_end_), 1, [&](V i) {
+          applyAt(e, space_.add(space_.scale(space_.loop(i, whole_ / lanes_), lanes_), lane), {});
+        });
+      }
       if (whole_ < inner_) ifAtEnd([&] {
         for (int64_t i = whole_; i < inner_;) {
           const auto lanes = std::bit_floor(static_cast<uint64_t>(inner_ - i));
           Emitter narrow(b_, space_, m_, static_cast<int>(lanes));
           low_.bindInputs(narrow);
-          applyAt(narrow, b_.index(i), static_cast<int>(lanes), {});
+          applyAt(narrow, space_.loop(b_.index(i), inner_, lanes > 1), {});
           i += static_cast<int64_t>(lanes);
         }
       });
