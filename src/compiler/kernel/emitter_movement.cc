@@ -38,9 +38,11 @@ V Emitter::inBounds(const Index& x, int64_t extent) {
   if (space_.lowest(x) >= 0 && space_.highest(x) < extent) return {};
   if (space_.highest(x) < 0 || space_.lowest(x) >= extent) return b_.constant({Scalar::i1, 1}, 0);
   if (bounds) bounds->push_back({x, extent});
-  space_.noteBareUse(x);
-  V value = emitIndex(x);
-  return b_.compare(Opcode::icmp, Predicate::ult, value, b_.integer(b_.type(value), extent));
+  space_.noteBoundUse(x);
+  int64_t factor;
+  V value = emitIndex(space_.withoutQuotient(x, &factor));
+  return b_.compare(Opcode::icmp, Predicate::ult, value,
+                    b_.integer(b_.type(value), factor * extent));
 }
 
 V Emitter::emitIndex(const Index& x) {

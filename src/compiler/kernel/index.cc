@@ -364,15 +364,38 @@ Places IndexSpace::emitPlaces(const Index& a, int lanes) {
           emitVarying(parts, lanes, wordOf(parts)), a.constant};
 }
 
+Index IndexSpace::loopsOf(const Index& a) const {
+  Index loops;
+  for (Term t : a.terms)
+    if (atoms_[t.atom].is_loop) addTerm(loops, t);
+  return loops;
+}
+
 void IndexSpace::noteBareUse(const Index& a) {
-  Index in_loops;
   for (Term t : a.terms) {
-    const Atom atom = atoms_[t.atom];
-    if (atom.is_loop) addTerm(in_loops, t);
+    const Atom& atom = atoms_[t.atom];
     if (atom.kind == Atom::Kind::quotient || atom.kind == Atom::Kind::remainder)
       noteBareUse(atom.inner);
   }
-  if (!in_loops.isConstant()) bare_.push_back(std::move(in_loops));
+  if (Index loops = loopsOf(a); !loops.isConstant()) bare_.push_back(std::move(loops));
+}
+
+void IndexSpace::noteBoundUse(const Index& a) {
+  if (Index loops = loopsOf(a); !loops.isConstant()) bound_.push_back(std::move(loops));
+}
+
+// x / d + rest < n where x + d * rest < d * n.
+Index IndexSpace::withoutQuotient(const Index& a, int64_t* factor) const {
+  *factor = 1;
+  for (Term t : a.terms) {
+    const Atom& atom = atoms_[t.atom];
+    if (atom.kind != Atom::Kind::quotient || t.factor != 1) continue;
+    Index rest = a;
+    addTerm(rest, {t.atom, -1});
+    *factor = atom.divisor;
+    return add(atom.inner, scale(rest, atom.divisor));
+  }
+  return a;
 }
 
 bool IndexSpace::usedBare(uint32_t atom) const {

@@ -102,6 +102,12 @@ class IndexSpace {
   // merged where that is a multiple of the merged one's.
   void noteBareUse(const Index& a);
   std::span<const Index> bareUses() const { return bare_; }  // the terms that are loops
+  // The same of what is only compared with bounds: that may be a quotient, too, as withoutQuotient()
+  // says.
+  void noteBoundUse(const Index& a);
+  std::span<const Index> boundUses() const { return bound_; }
+  // An index and a factor: a is less than an integer (or not) as that is than `factor` of it.
+  Index withoutQuotient(const Index& a, int64_t* factor) const;
   bool usedBare(uint32_t atom) const;
 
  private:
@@ -109,6 +115,7 @@ class IndexSpace {
   Index atomIndex(uint32_t id) const;
   Index divided(Atom::Kind kind, const Index& a, int64_t divisor);
   Index recombined(Index a) const;
+  Index loopsOf(const Index& a) const;
   bool atLane(uint32_t id, int lane, int64_t* value) const;
   V emitKnown(std::span<const int64_t> at_lanes, Scalar word);
   V emitAtom(uint32_t id);
@@ -126,7 +133,7 @@ class IndexSpace {
   Builder& builder_;
   std::vector<Atom> atoms_;
   std::vector<Split> splits_;
-  std::vector<Index> bare_;
+  std::vector<Index> bare_, bound_;
 };
 
 }  // namespace tercel::kernel

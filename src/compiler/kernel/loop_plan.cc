@@ -10,6 +10,7 @@ struct Probe {
   std::vector<Access> accesses;
   std::vector<std::vector<int64_t>> strides;  // access x loop; empty where irregular
   std::vector<std::vector<int64_t>> bare;     // of what is used other than in a linear access
+  std::vector<std::vector<int64_t>> bounds;   // of what is compared with bounds
   std::vector<std::pair<size_t, int64_t>> splits;
   std::vector<bool> bounded_last;  // loop whose last index alone takes an element out of bounds
 };
@@ -72,6 +73,8 @@ Probe probe(const Lowering& lowering, std::span<const Loop> loops, size_t rank,
     result.bounded_last[loop_of_atom[a]] = boundsOnlyLast(space, bounds, static_cast<uint32_t>(a));
   for (const Index& use : space.bareUses())
     result.bare.push_back(stridesOf(space, use, loop_of_atom, loops.size()));
+  for (const Index& use : space.boundUses())
+    result.bounds.push_back(stridesOf(space, use, loop_of_atom, loops.size()));
   for (const Access& access : result.accesses)
     result.strides.push_back(stridesOf(space, access.index, loop_of_atom, loops.size()));
   for (const auto& split : space.wantedSplits())
@@ -92,14 +95,18 @@ bool splitLoop(std::vector<Loop>& loops, const Probe& found) {
   return false;
 }
 
+// thin: that a vector has more lanes than the inner loop is long, if that is the last one.
 bool mergeable(const std::vector<Loop>& loops, const Probe& found, size_t outer, size_t inner,
-               const std::vector<bool>& classes) {
+               const std::vector<bool>& classes, bool thin) {
   if (!classes.empty() && classes[loops[outer].dim] != classes[loops[inner].dim]) return false;
   auto merges = [&](const std::vector<int64_t>& strides) {
     return strides.empty() || strides[outer] == strides[inner] * loops[inner].extent;
   };
   return std::ranges::all_of(found.strides, merges) &&  // irregular ones show as bare uses
-         std::ranges::all_of(found.bare, merges);
+         std::ranges::all_of(found.bare, merges) &&
+         std::ranges::all_of(found.bounds, [&](const std::vector<int64_t>& strides) {
+           return merges(strides) || (thin && strides[inner] == 0);
+         });
 }
 
 }  // namespace
@@ -118,8 +125,10 @@ LoopPlan planLoops(const Lowering& lowering, std::span<const int64_t> domain,
   Probe found = probe(lowering, plan.loops, domain.size(), evaluate);
   for (int round = 0; round < 8 && splitLoop(plan.loops, found); ++round)
     found = probe(lowering, plan.loops, domain.size(), evaluate);
+  const int lanes = vectorLanes(lowering.module, lowering.cluster, lowering.machine);
   for (size_t i = 0; i < plan.loops.size(); ++i) {
-    if (i > 0 && mergeable(plan.loops, found, i - 1, i, classes))
+    const bool thin = i + 1 == plan.loops.size() && plan.loops[i].extent < lanes;
+    if (i > 0 && mergeable(plan.loops, found, i - 1, i, classes, thin))
       plan.groups.back().push_back(i);
     else
       plan.groups.push_back({i});
