@@ -30,7 +30,7 @@ struct Access {
   Index index;
   int64_t element_bytes = 0;
   bool is_store = false;
-  bool is_gather = false;
+  bool is_placed = false;  // at a place that is found out at run time
   int32_t param = -1;  // of the kernel, that it is of
 };
 

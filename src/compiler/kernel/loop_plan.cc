@@ -75,8 +75,12 @@ Probe probe(const Lowering& lowering, std::span<const Loop> loops, size_t rank,
     result.bare.push_back(stridesOf(space, use, loop_of_atom, loops.size()));
   for (const Index& use : space.boundUses())
     result.bounds.push_back(stridesOf(space, use, loop_of_atom, loops.size()));
-  for (const Access& access : result.accesses)
+  for (Access& access : result.accesses) {
     result.strides.push_back(stridesOf(space, access.index, loop_of_atom, loops.size()));
+    access.is_placed = std::ranges::any_of(access.index.terms, [&](Term t) {
+      return !space.atom(t.atom).is_loop && space.atom(t.atom).kind == Atom::Kind::scalar;
+    });
+  }
   for (const auto& split : space.wantedSplits())
     if (split.atom < loop_of_atom.size())
       result.splits.emplace_back(loop_of_atom[split.atom], split.divisor);
