@@ -288,3 +288,44 @@ def test_sums_of_parts_have_the_signs_of_their_zeros(tercel, seed):
     with jax.default_device(tercel):
         got = np.asarray(total(parts, starts))
     np.testing.assert_array_equal(got.view(np.int32), expected.view(np.int32))
+
+
+@pytest.mark.parametrize("dtype", ["uint8", "float32", "float16"])
+@pytest.mark.parametrize("channels", [1, 2, 3, 4, 5, 8, 12, 20])
+def test_gathered_and_cropped_images(agree, rng, channels, dtype):
+    """With numbers for each channel, from within what is padded."""
+    images = rng.integers(0, 9, (7, 12, 13, channels)).astype(dtype)
+    picked, mean = np.array([3, 6, 0, 3], np.int32), rng.integers(1, 5, channels).astype(np.float32)
+    corners = rng.integers(0, 9, (7, 2)).astype(np.int32)
+    agree(lambda x, i, m: (x[i] * np.float32(0.5) - m) * m, images, picked, mean)
+    agree(lambda x, i, m: jnp.maximum(x[i, :, i[::-1]], m), images, picked, mean)
+
+    def crop(image, corner):
+        return lax.dynamic_slice(image, (*corner, 0), (10, 9, channels))
+
+    agree(lambda x, c, m: jax.vmap(crop)(x, c) - m, images, corners, mean)
+    agree(lambda x, c: jax.vmap(crop)(jnp.pad(x, ((0, 0), (4, 4), (4, 4), (0, 0))), c), images, corners)
+    agree(lambda x, c: jax.vmap(crop)(x[:, ::-1], c)[::-1], images, corners)
+    agree(lambda x, c: jax.vmap(lambda v, k: jnp.roll(v, k[0], 1))(x, c), images, corners)
+
+
+@pytest.mark.parametrize("width", [1, 5, 16, 33, 64])
+@pytest.mark.parametrize("dtype", ["float32", "bfloat16", "int32"])
+def test_bags_of_embeddings(agree, rng, width, dtype):
+    """Weighted, or masked, sums and extrema of gathered rows."""
+    table = rng.integers(-4, 5, (50, width)).astype(jnp.dtype(dtype))
+    picked = rng.integers(0, 50, (6, 20)).astype(np.int32)
+    weights = rng.integers(0, 3, (6, 20)).astype(jnp.dtype(dtype))
+    agree(lambda t, i, w: (t[i] * w[..., None]).sum(1), table, picked, weights)
+    agree(lambda t, i, w: jnp.where(w[..., None] > 0, t[i], -9).max(1), table, picked, weights)
+    agree(lambda t, i, w: jax.ops.segment_sum(t[i[0]] * w[0, :, None], i[1], 50), table, picked,
+          weights)
+
+
+@pytest.mark.parametrize("heads, width", [(4, 8), (2, 16), (3, 5), (8, 4), (4, 12), (5, 32)])
+def test_sums_of_weighted_heads(agree, rng, heads, width):
+    h = rng.integers(-3, 4, (30, heads, width)).astype(np.float32)
+    sent, to = rng.integers(0, 30, (2, 200)).astype(np.int32)
+    weights = rng.integers(0, 3, (200, heads)).astype(np.float32)
+    agree(lambda h, s, t, a: jax.ops.segment_sum(h[s] * a[..., None], t, 30), h, sent, to, weights)
+    agree(lambda h, s, t, a: jax.ops.segment_max(h[s] * a[..., None], t, 30), h, sent, to, weights)

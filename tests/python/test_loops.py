@@ -819,3 +819,47 @@ def test_states_with_rows_of_any_width(agree, rng, x64, dtype, rows, width):
         return lax.fori_loop(0, 5, turn, (a, a, a))
     agree(f, a, v)
     agree(lambda a, v: halved(a) + v, a, v, donate_argnums=0)
+
+
+@pytest.mark.parametrize("n", [1, 3, 8, 16, 20, 33, 100, 3001])
+@pytest.mark.parametrize("dtype", ["complex64", "complex128"])
+def test_complex_states(agree, rng, x64, n, dtype):
+    """Their parts lie apart in a loop's memory, in pairs outside."""
+    z = ((rng.integers(-2, 3, n) + 1j * rng.integers(-2, 3, n)) / 4).astype(dtype)
+
+    def step(i, state):
+        z, w = state
+        w = w.at[i % n].set(z[0]) * 0.5
+        return z[::-1] * z + jnp.abs(w), jnp.roll(jnp.conj(w), 1) + z.sum() * 0.25
+
+    agree(lambda z: lax.fori_loop(0, 3, step, (z, z)), z)
+    agree(lambda z: lax.scan(lambda c, i: (step(i, c), c[1].real), (z, z * 2), jnp.arange(3)), z)
+    agree(lambda z: lax.fori_loop(0, 4, lambda i, c: lax.cond(i % 2, lambda c: step(i, c),
+                                                              lambda c: c[::-1], c), (z, z)), z)
+
+
+@pytest.mark.parametrize("shape", [(300,), (5, 201), (9, 130)])
+@pytest.mark.parametrize("dtype", ["float32", "int32", "uint8"])
+def test_lines_of_many_parts(agree, rng, shape, dtype):
+    """Cut where what is read comes from somewhere else."""
+    x = rng.integers(0, 9, shape).astype(dtype)
+
+    def shifted(v, taps, mode):
+        n = v.shape[-1]
+        pads = [(0, 0)] * (v.ndim - 1) + [(taps // 2, taps // 2)]
+        wide = jnp.pad(v, pads, mode=mode)
+        return sum(wide[..., i:i + n] * np.asarray(i + 1, v.dtype) for i in range(taps))
+
+    def level(v):
+        taps = [jnp.roll(v, -k, -1)[..., ::2] for k in range(4)]
+        return taps[0] + taps[1] * 2 + taps[2] - taps[3], taps[3] - taps[1] + taps[0] * 3
+
+    def wavelet(v):
+        low, high = level(v[..., :v.shape[-1] // 4 * 4])
+        return jnp.concatenate([*level(low), high], -1)
+
+    for mode in ("reflect", "symmetric", "edge", "wrap", "constant"):
+        agree(lambda v: shifted(v, 7, mode), x)
+    agree(wavelet, x)
+    agree(lambda v: lax.fori_loop(0, 5, lambda i, u: u - jnp.where(
+        u > 3, u * (u - jnp.roll(u, 1, -1)), jnp.roll(u, -1, -1) - u) + jnp.roll(u, 2, -1), v), x)

@@ -62,7 +62,8 @@ class ElementLoops {
   std::vector<ir::Value> sameInRows(size_t outer) const;
   bool isSpread(const ir::Op& op, size_t outer) const;
   bool isScattered(size_t access, size_t outer, int64_t length) const;
-  bool findsPlace(size_t access) const;
+  bool findsPlace(size_t access, size_t outer) const;
+  bool isInWindow(const ir::Op& gather, size_t outer) const;
   bool isInOrder(const std::vector<int64_t>& strides, size_t outer) const;
   Index asLoop(const Index& i, int64_t extent);
   void emitInner(std::vector<Index> groups, const Index& block);

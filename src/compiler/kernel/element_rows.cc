@@ -165,22 +165,34 @@ bool ElementLoops::readsInRows(size_t outer, int64_t length) const {
 // gathers: they are better moved one by one.
 bool ElementLoops::isScattered(size_t access, size_t outer, int64_t length) const {
   constexpr int64_t kGathered = 4, kNearest = 8, kShortest = 3;
-  if (length >= kShortest && findsPlace(access)) return true;
+  if (length >= kShortest && findsPlace(access, outer)) return true;
   if (plan_.accesses[access].element_bytes >= kGathered) return false;
   const auto& strides = plan_.strides[access];
   if (strides.empty()) return !knowsPlaces();
   return std::abs(strides[outer]) > kNearest * length;
 }
 
-// Whether a gather reads where the row lies.
-bool ElementLoops::findsPlace(size_t access) const {
+// Whether a gather reads where the row lies, again for each turn of the loop `outer`.
+bool ElementLoops::findsPlace(size_t access, size_t outer) const {
   const ir::Module& m = low_.module;
   const bool reads = std::ranges::any_of(low_.cluster.ops, [&](ir::OpId id) {
-    return m.op(id).kind == ir::OpKind::gather_ && !isKnownStart(m, m.op(id).operand(1));
+    const ir::Op& op = m.op(id);
+    return op.kind == ir::OpKind::gather_ && !isKnownStart(m, op.operand(1)) &&
+           !isInWindow(op, outer);
   });
   return reads && std::ranges::any_of(plan_.accesses[access].index.terms, [&](const Term& t) {
     return t.atom >= plan_.loops.size();
   });
+}
+
+// Whether the loop goes over what the gather takes at one place.
+bool ElementLoops::isInWindow(const ir::Op& gather, size_t outer) const {
+  const ir::Ints& window = gather.ints(ir::AttrKey::offset_dims);
+  return low_.module.shape(gather.result()).dims == piece_.extents &&
+         std::ranges::all_of(plan_.groups[outer], [&](size_t loop) {
+           const auto dim = static_cast<int64_t>(plan_.loops[loop].dim);
+           return std::ranges::find(window, dim) != window.end();
+         });
 }
 
 // Whether elements follow each other from one turn of the loop `outer` to the next.
