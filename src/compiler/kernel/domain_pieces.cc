@@ -119,6 +119,7 @@ std::vector<Piece> cutDomain(const Lowering& lowering, const Dims& domain,
       kLongLine * vectorLanes(lowering.module, lowering.cluster, lowering.machine);
   if (domain.empty() || elementCount(domain) < kSmallDomain) return pieces;
   for (size_t d = domain.size(); d-- > 0;) {  // the innermost dimension gains most
+    if (most < 2 && d + 1 < domain.size()) break;
     std::vector<Piece> finer;
     for (const Piece& piece : pieces) {
       const auto parts = piecesBetween(piece, d, findCuts(lowering, piece, d, evaluate));

@@ -1,11 +1,11 @@
 // Control flow with everything inside it as one function: single elements live in registers, arrays
 // in the outputs' memory or in scratch.
 #include <algorithm>
-#include <functional>
 #include <optional>
 #include <unordered_map>
 
 #include "compiler/ir/parallel_loop.h"
+#include "compiler/kernel/copy_array.h"
 #include "compiler/kernel/nest.h"
 #include "compiler/kernel/tasks.h"
 
@@ -309,45 +309,7 @@ class RegionNest {
   }
 
   void copy(BufferId from, BufferId to, const Shape& shape) {
-    if (from == to) return;
-    const int64_t elements = shape.elements();
-    if (!isComplex(shape.dtype)) return copyNumbers(from, to, storedScalar(shape.dtype), elements);
-    const auto from_im = b_.imaginaryOf(from), to_im = b_.imaginaryOf(to);
-    const Scalar part = storedScalar(shape.dtype);
-    if (!from_im && !to_im) return copyNumbers(from, to, part, 2 * elements);
-    if (!from_im || !to_im) return copyComplex(from, to, shape);
-    copyNumbers(from, to, part, elements);
-    copyNumbers(*from_im, *to_im, part, elements);
-  }
-
-  // `body` for whole vectors, and for what is left the mask of that.
-  void forVectors(Scalar stored, int64_t elements, const std::function<void(V, int, V)>& body) {
-    int lanes =
-        low_.machine.vector_bytes / static_cast<int>(std::max<int64_t>(4, byteSize(stored)));
-    while (lanes > 1 && lanes / 2 >= elements) lanes /= 2;
-    const int64_t whole = elements / lanes * lanes;
-    b_.forLoop(b_.index(0), b_.index(whole), lanes, [&](V i) { body(i, lanes, {}); });
-    if (whole < elements)
-      body(b_.index(whole), lanes, firstLanes(b_, lanes, b_.index(elements - whole)).lanes);
-  }
-
-  void copyNumbers(BufferId from, BufferId to, Scalar stored, int64_t elements) {
-    forVectors(stored, elements, [&](V i, int lanes, V mask) {
-      if (mask.valid())
-        b_.storeMasked(to, i, b_.loadMasked(from, i, mask), mask);
-      else
-        b_.store(to, i, b_.load(from, i, lanes));
-    });
-  }
-
-  // Between pairs of numbers and parts that lie apart.
-  void copyComplex(BufferId from, BufferId to, const Shape& shape) {
-    IndexSpace space(b_);
-    forVectors(storedScalar(shape.dtype), shape.elements(), [&](V i, int lanes, V mask) {
-      Emitter e(b_, space, m_, lanes);
-      const Index at = space.loop(i, shape.elements(), lanes > 1);
-      e.guarded({mask, {}}, [&] { e.storeAt(to, shape.dtype, at, e.loadAt(from, shape.dtype, at)); });
-    });
+    copyArray(b_, m_, from, to, shape);
   }
 
   Status emitUnits(ir::RegionId region) {
