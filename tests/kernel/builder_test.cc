@@ -44,6 +44,20 @@ TEST_F(Share, EqualInstructionsAreOne) {
             b.compare(Opcode::icmp, Predicate::sle, begin, end));
 }
 
+// A flag takes long to become a mask, but not one that a loop already has.
+TEST_F(Share, SelectionsOfVectorsCompareInLanes) {
+  const BufferId x = b.addScratch(Scalar::f32, 64);
+  auto chosen = [&](V from) {
+    V a = b.load(x, from, 4), c = b.load(x, from, 1);
+    return b.select(b.compare(Opcode::fcmp, Predicate::olt, c, b.number(b.type(c), 1)), a,
+                    b.number(b.type(a), 0));
+  };
+  b.forLoop(begin, end, 1, [&](V i) { b.store(x, i, chosen(i)); });
+  const std::string body = bodyOf(kernel);
+  EXPECT_NE(body.find("  %9 = splat %7 : f32x4\n    %10 = fcmp olt %9, %4 : i1x4\n"
+                      "    %11 = select %10, %6, %2 : f32x4\n"), std::string::npos) << body;
+}
+
 // Ahead of the loop in which the scratch memory is asked for.
 TEST_F(Slack, IsClearedAtFirst) {
   b.forLoop(begin, end, 1, [&](V) {

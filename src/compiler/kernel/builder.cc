@@ -297,10 +297,22 @@ V Builder::select(V condition, V a, V b) {
   uint64_t bits;
   if (a == b) return a;
   if (isConstant(condition, &bits)) return widen(bits & 1 ? a : b, lanes);
-  if (type(condition).lanes != 1) condition = widen(condition, lanes);
+  condition = type(condition).lanes != 1 ? widen(condition, lanes)
+                                         : comparedInLanes(condition, lanes, type(a).scalar);
   a = widen(a, lanes);
   b = widen(b, lanes);
   return pure(Opcode::select, type(a), {condition, a, b});
+}
+
+// A comparison of single floats made in all lanes of what it chooses: a flag takes long to become a
+// mask. What is known outside waits for nothing.
+V Builder::comparedInLanes(V flag, int lanes, Scalar chosen) {
+  const Inst* test = kernel_.def(flag);
+  if (lanes == 1 || !test || test->op != Opcode::fcmp || isFromOutside(flag)) return flag;
+  const Inst compared = *test;
+  if (byteSize(type(compared.operands[0]).scalar) != byteSize(chosen)) return flag;
+  return compare(Opcode::fcmp, static_cast<Predicate>(compared.imm),
+                 splat(compared.operands[0], lanes), splat(compared.operands[1], lanes));
 }
 
 // How many lanes, from the first on, a mask has that is made of their numbers. Nothing where it is

@@ -159,6 +159,8 @@ class Builder {
   Values finishControl(Inst inst, std::span<const Type> result_types);
   V addValue(Type type, BlockId block, InstId def);
 
+  V comparedInLanes(V flag, int lanes, Scalar chosen);
+
   Kernel& kernel_;
   std::map<BufferId, BufferId> imaginary_;  // by the buffer of the real parts
   BlockId current_ = 0;
