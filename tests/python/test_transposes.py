@@ -80,6 +80,12 @@ def test_planes_to_pixels(agree, rng, channels, to):
     agree(lambda x, s: x.transpose(0, 2, 3, 1) * s.reshape(3, 1, 1, channels), planes, scale)
     agree(lambda x, m: x.transpose(0, 2, 3, 1) - m * m[::-1], planes, mean)
     agree(lambda x: x[..., ::-1, 3:].transpose(0, 2, 3, 1).astype(to), planes)
+    table, first = rng.integers(1, 99, 30).astype(np.float32), np.int32(channels // 2)
+    agree(lambda x, t, k: x.transpose(0, 2, 3, 1) - jax.lax.dynamic_slice(t, (k,), (channels,)),
+          planes, table, first)
+    agree(lambda x, t: x.transpose(0, 2, 3, 1) + jnp.pad(t[:channels - 1], (1, 0)), planes, table)
+    agree(lambda x, m: x.transpose(0, 2, 3, 1) + jnp.concatenate([m[1:], m[:1]]), planes, mean)
+    agree(lambda x, m: x.transpose(0, 2, 3, 1) + m[jnp.arange(channels) * 7 % channels], planes, mean)
 
 
 def tree(rng, arrays, depth):

@@ -113,27 +113,35 @@ class PermuteNest {
   };
 
   bool addRepeated(size_t access) {
-    const int32_t param = loops_.accesses[access].param;
-    if (loops_.accesses[access].is_store || param < 0 ||
-        param >= static_cast<int32_t>(low_.cluster.inputs.size()) || isReadAgain(access))
-      return false;
-    const Value v = low_.cluster.inputs[static_cast<size_t>(param)];
-    const DType dtype = low_.movedAs(m_.shape(v).dtype);
+    const Access& a = loops_.accesses[access];
     const auto& strides = loops_.strides[access];
+    if (a.is_store || a.is_placed || a.param < 0 ||
+        a.param >= static_cast<int32_t>(low_.cluster.inputs.size()))
+      return false;
+    const Value v = low_.cluster.inputs[static_cast<size_t>(a.param)];
+    const DType dtype = low_.movedAs(m_.shape(v).dtype);
     auto repeats = [&](size_t g) {
       return strides[g] == (stores()[g] < plan_.across() ? stores()[g] : 0);
     };
-    if (isComplex(dtype) || isPred(dtype) || !std::ranges::all_of(runs_, repeats) ||
-        !std::ranges::all_of(starts_, repeats))
+    if (isComplex(dtype) || isPred(dtype) || !staysInside(access, v) || isReadAgain(a.param) ||
+        !std::ranges::all_of(runs_, repeats) || !std::ranges::all_of(starts_, repeats))
       return false;
     repeated_.push_back({v, access, 0});
     return true;
   }
 
-  bool isReadAgain(size_t access) const {
-    return std::ranges::count_if(loops_.accesses, [&](const Access& a) {
-      return a.param == loops_.accesses[access].param;
-    }) > 1;
+  // Whether all that it would read is there: no bound is asked before.
+  bool staysInside(size_t access, Value v) const {
+    int64_t last = loops_.accesses[access].index.constant;
+    for (size_t g = 0; g < stores().size(); ++g) {
+      if (loops_.strides[access][g] < 0) return false;
+      last += loops_.strides[access][g] * (extent(g) - 1);
+    }
+    return loops_.accesses[access].index.constant >= 0 && last < m_.shape(v).elements();
+  }
+
+  bool isReadAgain(int32_t param) const {
+    return std::ranges::count(loops_.accesses, param, &Access::param) > 1;
   }
 
   // A vector from each place of the inner side on.
