@@ -3,11 +3,6 @@
 #include <algorithm>
 
 namespace tercel::kernel {
-namespace {
-
-int64_t floorDivide(int64_t a, int64_t b) { return a / b - (a % b < 0); }
-
-}  // namespace
 
 size_t opsOf(const Lowering& lowering) {
   return static_cast<size_t>(std::ranges::count_if(lowering.cluster.ops, [&](ir::OpId id) {
@@ -57,8 +52,8 @@ std::vector<int64_t> findCuts(const Lowering& lowering, const Piece& piece, size
     const int64_t c = index.constant, factor = index.terms[0].factor;
     // The first places where it is not less than 0, and the extent; or is less.
     for (int64_t bound : {int64_t{0}, extent})
-      cuts.push_back(factor > 0 ? -floorDivide(c - bound, factor)
-                                : floorDivide(c - bound, -factor) + 1);
+      cuts.push_back(factor > 0 ? -floorDiv(c - bound, factor)
+                                : floorDiv(c - bound, -factor) + 1);
   }
   std::erase_if(cuts, [&](int64_t cut) { return cut <= 0 || cut > end; });
   std::sort(cuts.begin(), cuts.end());

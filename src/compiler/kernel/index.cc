@@ -26,7 +26,6 @@ bool differsInLanes(const Atom& atom) {
 
 constexpr int64_t kFar = int64_t{1} << 30;  // two of them fit into 32 bits
 
-int64_t floorDiv(int64_t a, int64_t b) { return a / b - (a % b < 0); }
 int64_t floorMod(int64_t a, int64_t b) { return a - floorDiv(a, b) * b; }
 
 }  // namespace
