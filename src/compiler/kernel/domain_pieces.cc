@@ -104,29 +104,36 @@ bool isWorthPieces(const Lowering& lowering, const Piece& whole, std::span<const
   return code <= kMostCode && code <= kTimes * codeOf(whole);
 }
 
+// Pieces along the last dimension: all, where these are at most so many, else what is long.
+std::vector<Piece> cutLine(const Lowering& lowering, const Piece& whole, size_t most,
+                           const Evaluate& evaluate) {
+  const size_t d = whole.extents.size() - 1;
+  const int64_t shortest =
+      kLongLine * vectorLanes(lowering.module, lowering.cluster, lowering.machine);
+  const std::vector<int64_t> cuts = findCuts(lowering, whole, d, evaluate);
+  if (cuts.size() == 1) return {whole};
+  std::vector<Piece> pieces = piecesBetween(whole, d, cuts);
+  if (pieces.size() <= most) return pieces;
+  if (whole.extents[d] < shortest) return {whole};
+  pieces = piecesBetween(whole, d, cutsAroundLong(cuts, shortest));
+  return isWorthPieces(lowering, whole, pieces, evaluate) ? pieces : std::vector{whole};
+}
+
 }  // namespace
 
 std::vector<Piece> cutDomain(const Lowering& lowering, const Dims& domain,
                              const Evaluate& evaluate) {
-  std::vector<Piece> pieces{{Indices(domain.size()), domain}};
-  const size_t ops = std::max<size_t>(1, opsOf(lowering)), most = kOpsOfPieces / ops;
-  const int64_t long_line =
-      kLongLine * vectorLanes(lowering.module, lowering.cluster, lowering.machine);
-  if (domain.empty() || elementCount(domain) < kSmallDomain) return pieces;
-  for (size_t d = domain.size(); d-- > 0;) {  // the innermost dimension gains most
-    if (most < 2 && d + 1 < domain.size()) break;
+  const Piece whole{Indices(domain.size()), domain};
+  if (domain.empty() || elementCount(domain) < kSmallDomain) return {whole};
+  const size_t most = kOpsOfPieces / std::max<size_t>(1, opsOf(lowering));
+  std::vector<Piece> pieces = cutLine(lowering, whole, most, evaluate);  // which gains most
+  for (size_t d = domain.size() - 1; d-- > 0 && most > 1;) {
     std::vector<Piece> finer;
     for (const Piece& piece : pieces) {
       const auto parts = piecesBetween(piece, d, findCuts(lowering, piece, d, evaluate));
       finer.insert(finer.end(), parts.begin(), parts.end());
     }
-    if (finer.size() <= most) {
-      pieces = std::move(finer);
-    } else if (d + 1 == domain.size() && domain[d] >= long_line) {
-      const auto cuts = cutsAroundLong(findCuts(lowering, pieces[0], d, evaluate), long_line);
-      const std::vector<Piece> parts = piecesBetween(pieces[0], d, cuts);
-      if (isWorthPieces(lowering, pieces[0], parts, evaluate)) pieces = parts;
-    }
+    if (finer.size() <= most) pieces = std::move(finer);
   }
   return pieces;
 }

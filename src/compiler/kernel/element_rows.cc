@@ -180,9 +180,7 @@ bool ElementLoops::findsPlace(size_t access, size_t outer) const {
     return op.kind == ir::OpKind::gather_ && !isKnownStart(m, op.operand(1)) &&
            !isInWindow(op, outer);
   });
-  return reads && std::ranges::any_of(plan_.accesses[access].index.terms, [&](const Term& t) {
-    return t.atom >= plan_.loops.size();
-  });
+  return reads && (plan_.accesses[access].is_placed || plan_.strides[access].empty());
 }
 
 // Whether the loop goes over what the gather takes at one place.

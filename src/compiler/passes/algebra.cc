@@ -9,9 +9,9 @@
 #include "compiler/passes/dimensions.h"
 #include "compiler/passes/effects.h"
 #include "compiler/passes/monoid.h"
+#include "compiler/passes/own_work.h"
 #include "compiler/passes/passes.h"
 #include "compiler/passes/place_sums.h"
-#include "compiler/passes/own_work.h"
 #include "compiler/passes/rules.h"
 #include "compiler/passes/zero_signs.h"
 

@@ -1,5 +1,4 @@
-#include <algorithm>
-#include <unordered_map>
+#include <unordered_set>
 
 #include "compiler/passes/constants.h"
 #include "compiler/passes/dimensions.h"
@@ -23,12 +22,12 @@ class PairsTurn {
 
   bool run() {
     if (!isAlongShortRows()) return false;
-    work_ = ownWork(rw_, inputs_);
-    if (!isSpread()) return false;
+    const std::vector<OpId> work = ownWork(rw_, inputs_);
+    if (!isSpread(work)) return false;
     std::swap(dims_[row_ - 1], dims_[row_]);
-    for (OpId id : work_) rw_.abandon(rw_.op(id));
-    for (size_t i = work_.size(); i-- > 0;) compute(work_[i]);
-    reduce();
+    WorkAnew anew(rw_, work, dims_, [&](Value v) { return turnedSpread(v); });
+    for (Value& v : inputs_) v = anew.of(v);
+    rw_.replaceAll(reduce_, rw_.reduceLike(reduce_, inputs_, {static_cast<int64_t>(row_) - 1}));
     return true;
   }
 
@@ -40,15 +39,13 @@ class PairsTurn {
            elementCount(dims_) >= kFewestElements;
   }
 
-  bool isWork(Value v) const {
-    return std::ranges::find(work_, rw_.module().value(v).def) != work_.end();
-  }
-
   // Whether all that is read is small, and some of it varies along the pairs.
-  bool isSpread() const {
+  bool isSpread(const std::vector<OpId>& work) const {
+    std::unordered_set<uint32_t> made;
+    for (OpId id : work) made.insert(rw_.op(id).result().index);
     bool varies = false;
     auto note = [&](Value v) {
-      if (isWork(v) || splatOf(rw_, v) || rw_.shape(v).rank() == 0) return true;
+      if (made.contains(v.index) || splatOf(rw_, v) || rw_.shape(v).rank() == 0) return true;
       const Op* op = rw_.def(v, OpKind::broadcast_in_dim_);
       if (!op || rw_.shape(op->operand(0)).elements() * kSpread > elementCount(dims_)) return false;
       varies = varies || contains(op->ints(AttrKey::broadcast_dimensions),
@@ -57,17 +54,10 @@ class PairsTurn {
     };
     for (Value v : inputs_)
       if (!note(v)) return false;
-    for (OpId id : work_)
+    for (OpId id : work)
       for (Value v : rw_.op(id).operands)
         if (!note(v)) return false;
-    return varies && !work_.empty();
-  }
-
-  Value turned(Value v) {
-    if (rw_.shape(v).rank() == 0) return v;
-    auto [known, is_new] = turned_.try_emplace(v.index);
-    if (is_new) known->second = turnedSpread(v);
-    return turned_.at(v.index);
+    return varies && !work.empty();
   }
 
   Value turnedSpread(Value v) {
@@ -95,37 +85,11 @@ class PairsTurn {
     return rw_.op(rw_.emitOp(OpKind::optimization_barrier_, {v}, {&type, 1})).result();
   }
 
-  void compute(OpId id) {
-    const Op op = rw_.op(id);
-    Values operands;
-    for (Value v : op.operands) operands.push_back(turned(v));
-    turned_[op.result().index] =
-        rw_.emit(op.kind, operands, {rw_.shape(op.result()).dtype, dims_}, Attrs(op.attrs));
-  }
-
-  void reduce() {
-    Module& m = rw_.module();
-    std::vector<Type> types;
-    Values operands;
-    for (Value v : reduce_.results) types.push_back(Type{rw_.shape(v)});
-    for (Value v : inputs_) operands.push_back(turned(v));
-    for (size_t k = inputs_.size(); k < reduce_.operands.size(); ++k)
-      operands.push_back(reduce_.operand(k));
-    const OpId id = m.addOp(OpKind::reduce_, operands, types);
-    m.op(id).attrs = {{AttrKey::dimensions, Ints{static_cast<int64_t>(row_) - 1}}};
-    m.op(id).regions = reduce_.regions;
-    const Values results = m.op(id).results;
-    rw_.place(id);
-    for (size_t k = 0; k < results.size(); ++k) rw_.replace(reduce_.results[k], rw_.now(results[k]));
-  }
-
   Rewriter& rw_;
   const Op reduce_;
   Dims dims_;
   size_t row_;  // the dimension that is reduced; the one before it is the pairs'
   Values inputs_;
-  std::vector<OpId> work_;
-  std::unordered_map<uint32_t, Value> turned_;
 };
 
 }  // namespace

@@ -7,29 +7,6 @@ namespace tercel::passes {
 using namespace ir;
 namespace {
 
-// A reduction like `old` of other inputs, its region moved over; the results have `dims`.
-Values emitReduce(Rewriter& rw, const Op& old, Values inputs, const Ints& reduced,
-                  const Dims& dims) {
-  size_t lanes = old.results.size();
-  for (size_t i = 0; i < lanes; ++i) inputs.push_back(old.operand(lanes + i));
-  std::vector<Type> types;
-  for (Value v : old.results) types.push_back(Type{Shape{rw.shape(v).dtype, dims}});
-  OpId id = rw.module().addOp(OpKind::reduce_, std::move(inputs), types);
-  rw.module().op(id).attrs = {{AttrKey::dimensions, reduced}};
-  rw.module().op(id).regions = old.regions;
-  Values results = rw.op(id).results;
-  rw.place(id);
-  for (Value& v : results) v = rw.now(v);
-  return results;
-}
-
-Dims keptDims(const Dims& dims, const Ints& reduced) {
-  Dims kept;
-  for (int64_t d = 0; d < static_cast<int64_t>(dims.size()); ++d)
-    if (!contains(reduced, d)) kept.push_back(dims[d]);
-  return kept;
-}
-
 bool reduceWithoutUnits(Rewriter& rw, const Op& op) {
   size_t lanes = op.results.size();
   const Dims& dims = rw.shape(op.operand(0)).dims;
@@ -45,7 +22,7 @@ bool reduceWithoutUnits(Rewriter& rw, const Op& op) {
   if (reduced.empty()) return false;
   Values inputs;
   for (size_t i = 0; i < lanes; ++i) inputs.push_back(rw.reshape(op.operand(i), rest));
-  Values results = emitReduce(rw, op, inputs, reduced, keptDims(rest, reduced));
+  Values results = rw.reduceLike(op, inputs, reduced);
   for (size_t i = 0; i < lanes; ++i)
     rw.replace(op.results[i], rw.reshape(results[i], rw.shape(op.results[i]).dims));
   return true;
@@ -72,8 +49,7 @@ bool reduceBeforeTranspose(Rewriter& rw, const Op& op) {
     int64_t before = std::ranges::count_if(reduced, [&](int64_t r) { return r < permutation[d]; });
     order.push_back(permutation[d] - before);
   }
-  Dims kept = keptDims(rw.shape(inputs[0]).dims, reduced);
-  Values results = emitReduce(rw, op, inputs, reduced, kept);
+  Values results = rw.reduceLike(op, inputs, reduced);
   for (size_t i = 0; i < lanes; ++i) rw.replace(op.results[i], rw.transpose(results[i], order));
   return true;
 }

@@ -1,6 +1,7 @@
 #include "compiler/passes/own_work.h"
 
-#include <unordered_map>
+#include <ranges>
+#include <utility>
 
 namespace tercel::passes {
 using namespace ir;
@@ -27,6 +28,24 @@ std::vector<OpId> ownWork(const Rewriter& rw, const Values& results) {
       note(v);
     }
   return work;
+}
+
+WorkAnew::WorkAnew(Rewriter& rw, const std::vector<OpId>& work, const Dims& dims, Outside outside)
+    : rw_(rw), outside_(std::move(outside)) {
+  for (OpId id : work) rw.abandon(rw.op(id));
+  for (OpId id : work | std::views::reverse) {
+    const Op op = rw.op(id);
+    Values operands;
+    for (Value v : op.operands) operands.push_back(of(v));
+    made_[op.result().index] =
+        rw.emit(op.kind, operands, {rw.shape(op.result()).dtype, dims}, Attrs(op.attrs));
+  }
+}
+
+Value WorkAnew::of(Value v) {
+  if (rw_.shape(v).rank() == 0) return v;
+  if (auto known = made_.find(v.index); known != made_.end()) return known->second;
+  return made_[v.index] = outside_(v);
 }
 
 }  // namespace tercel::passes

@@ -1,5 +1,7 @@
 #include "compiler/passes/rewriter.h"
 
+#include <algorithm>
+
 #include "core/status.h"
 
 namespace tercel::passes {
@@ -203,6 +205,27 @@ Value Rewriter::dynamicUpdateSlice(Value v, Value update, std::span<const Value>
 Value Rewriter::reverse(Value v, Ints dimensions) {
   return emit(OpKind::reverse_, {v}, Shape(shape(v)),
               {{AttrKey::dimensions, std::move(dimensions)}});
+}
+
+Values Rewriter::reduceLike(const Op& old, Values inputs, const Ints& dimensions) {
+  const size_t lanes = old.results.size();
+  const Dims& dims = shape(inputs[0]).dims;
+  Dims kept;
+  for (size_t d = 0; d < dims.size(); ++d)
+    if (std::ranges::find(dimensions, static_cast<int64_t>(d)) == dimensions.end())
+      kept.push_back(dims[d]);
+  std::vector<Type> types;
+  for (size_t i = 0; i < lanes; ++i) {
+    types.push_back(Type{Shape{shape(old.results[i]).dtype, kept}});
+    inputs.push_back(old.operand(lanes + i));
+  }
+  const OpId id = module_.addOp(OpKind::reduce_, std::move(inputs), types);
+  module_.op(id).attrs = {{AttrKey::dimensions, dimensions}};
+  module_.op(id).regions = old.regions;
+  Values results = op(id).results;
+  place(id);
+  for (Value& v : results) v = now(v);
+  return results;
 }
 
 Value Rewriter::sliceAlong(Value v, size_t dimension, int64_t first, int64_t last) {

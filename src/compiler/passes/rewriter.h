@@ -54,6 +54,8 @@ class Rewriter {
   // starts: a single element for each dimension.
   ir::Value dynamicSlice(ir::Value v, std::span<const ir::Value> starts, const Dims& sizes);
   ir::Value dynamicUpdateSlice(ir::Value v, ir::Value update, std::span<const ir::Value> starts);
+  // A reduction like `old`, whose body moves over, of other inputs over the dimensions.
+  ir::Values reduceLike(const ir::Op& old, ir::Values inputs, const ir::Ints& dimensions);
   // Any number of results; its types are the caller's.
   ir::OpId emitOp(ir::OpKind kind, ir::Values operands, std::span<const ir::Type> types,
                   ir::Attrs attrs = {});
