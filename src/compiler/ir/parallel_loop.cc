@@ -13,15 +13,6 @@ std::optional<int64_t> knownInteger(const Module& m, Value v) {
   return static_cast<int64_t>(op->literal().number(0));
 }
 
-std::optional<ParallelLoop> counted(const Module& m, const Op& op) {
-  const auto found = counting(m, op);
-  if (!found) return {};
-  const auto first = knownInteger(m, found->first), limit = knownInteger(m, found->limit);
-  const auto step = knownInteger(m, found->step);
-  if (!first || !limit || !step || *first < 0 || *step <= 0 || *limit <= *first) return {};
-  return ParallelLoop{found->counter, *first, *step, (*limit - *first + *step - 1) / *step};
-}
-
 // The uses of one array that a loop carries, from the argument of its body to the body's result.
 class Lines {
  public:
@@ -122,9 +113,18 @@ std::optional<Counting> counting(const Module& m, const Op& loop) {
   return Counting{counter, loop.operand(counter), test->operand(1), next->operand(1)};
 }
 
+std::optional<CountedLoop> countedLoop(const Module& m, const Op& op) {
+  const auto found = op.kind == OpKind::while_ ? counting(m, op) : std::nullopt;
+  if (!found) return {};
+  const auto first = knownInteger(m, found->first), limit = knownInteger(m, found->limit);
+  const auto step = knownInteger(m, found->step);
+  if (!first || !limit || !step || *first < 0 || *step <= 0 || *limit <= *first) return {};
+  return CountedLoop{found->counter, *first, *step, (*limit - *first + *step - 1) / *step};
+}
+
 bool isParallel(const Module& m, const Op& loop) {
   if (loop.kind != OpKind::while_ || !loop.find(AttrKey::parallel_turns)) return false;
-  const auto count = counted(m, loop);
+  const auto count = countedLoop(m, loop);
   if (!count || count->counter != 0 || count->first != 0 || count->step != 1) return false;
   if (count->turns != loop.integer(AttrKey::parallel_turns)) return false;
   const DType dtype = m.shape(loop.operand(0)).dtype;
@@ -141,14 +141,8 @@ bool isParallel(const Module& m, const Op& loop) {
   return true;
 }
 
-std::optional<int64_t> countedTurns(const Module& m, const Op& loop) {
-  const auto loop_counted = counted(m, loop);
-  return loop_counted ? std::optional(loop_counted->turns) : std::nullopt;
-}
-
-std::optional<ParallelLoop> parallelLoop(const Module& m, const Op& op) {
-  if (op.kind != OpKind::while_) return {};
-  const auto loop = counted(m, op);
+std::optional<CountedLoop> parallelLoop(const Module& m, const Op& op) {
+  const auto loop = countedLoop(m, op);
   if (!loop) return {};
   const Region& body = m.region(op.regions[1]);
   const int64_t last = loop->first + loop->step * loop->turns;

@@ -14,21 +14,20 @@ struct Counting {
 };
 std::optional<Counting> counting(const Module& module, const Op& loop);
 
-// Of a while_ that counts `turns` turns from `first` by `step` in operand `counter`. What else it
-// carries is a single element that stays as it is, or an array of which each turn reads and writes
-// no more than the lines [count, count + step) of one dimension: by dynamic_slice and
-// dynamic_update_slice that start at the count there, in loops inside of it too.
-struct ParallelLoop {
+// A while_ that counts `turns` turns (one at least) from `first` by `step` (not negative either) in
+// operand `counter`, all of them known.
+struct CountedLoop {
   size_t counter = 0;
   int64_t first = 0;
   int64_t step = 1;
   int64_t turns = 0;
 };
+std::optional<CountedLoop> countedLoop(const Module& module, const Op& loop);
 
-// How many turns a while_ takes that counts between known numbers.
-std::optional<int64_t> countedTurns(const Module& module, const Op& loop);
-
-std::optional<ParallelLoop> parallelLoop(const Module& module, const Op& op);
+// Such a loop where what else it carries is a single element that stays as it is, or an array of
+// which each turn reads and writes no more than the lines [count, count + step) of one dimension: by
+// dynamic_slice and dynamic_update_slice that start at the count there, in loops inside of it too.
+std::optional<CountedLoop> parallelLoop(const Module& module, const Op& op);
 
 // A while_ with the attribute parallel_turns counts them from 0 in operand 0. Each turn writes a
 // tile of every array that the loop carries besides, by one dynamic_update_slice and without reading

@@ -56,7 +56,6 @@ class ElementLoops {
   void goOverRows();
   bool readsInRows(size_t outer, int64_t length) const;
   int64_t opsWithin(int64_t neighbours) const;
-  int64_t mostOps() const;
   bool sharesFunction(const ShortRows& rows, size_t outer) const;
   bool suits(ShortRows& rows, size_t outer, bool fills_vectors) const;
   std::vector<ir::Value> sameInRows(size_t outer) const;

@@ -7,6 +7,9 @@
 
 namespace tercel::kernel {
 
+// Written out in all vectors. Rows of their own leave lanes empty, and wait for each other.
+constexpr int64_t kMostOps = 1000;
+
 bool ElementLoops::knowsPlaces() const {
   const ir::Module& m = low_.module;
   return std::ranges::any_of(low_.cluster.ops, [&](ir::OpId id) {
@@ -110,9 +113,6 @@ bool ElementLoops::isSpread(const ir::Op& op, size_t outer) const {
   return true;
 }
 
-// Written out: so many ops, in all vectors. Rows of their own would wait for each other.
-int64_t ElementLoops::mostOps() const { return low_.mayStoreAgain() ? 40 : 160; }
-
 // A few rows, none as long as a vector: all of them in as few vectors as they fill, the last one not
 // whole.
 bool ElementLoops::chooseAllRows() {
@@ -128,7 +128,7 @@ bool ElementLoops::chooseAllRows() {
   rows.vectors = (elements + lanes_ - 1) / lanes_;
   // More than there are, where the last vector is not whole.
   rows.rows = (rows.vectors * lanes_ + rows.length - 1) / rows.length;
-  if (rows.length >= lanes_ || rows.vectors * opsWithin(elements) > mostOps()) return false;
+  if (rows.length >= lanes_ || rows.vectors * opsWithin(elements) > kMostOps) return false;
   if (!readsInRows(0, rows.length)) return false;
   short_ = rows;
   return true;
@@ -138,7 +138,7 @@ bool ElementLoops::chooseAllRows() {
 bool ElementLoops::suits(ShortRows& rows, size_t outer, bool fills_vectors) const {
   const int64_t all = opsWithin(plan_.groupExtent(outer) * rows.length);
   const int64_t once = rows.same.empty() ? 0 : all - opsWithin(rows.length);
-  const int64_t most_ops = fills_vectors ? 160 : mostOps();
+  const int64_t most_ops = fills_vectors ? 160 : kMostOps;
   auto fits = [&](int64_t vectors) {
     rows.vectors = vectors;
     rows.rows = vectors * lanes_ / rows.length;

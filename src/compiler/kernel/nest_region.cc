@@ -379,7 +379,7 @@ class RegionNest {
   const ir::Module& m_;
   Builder& b_;
   Places places_;
-  std::optional<ir::ParallelLoop> parallel_;
+  std::optional<ir::CountedLoop> parallel_;
   std::unordered_map<uint32_t, BufferId> own_;  // results of the outermost op
   std::unordered_map<uint32_t, Value> shares_;
   std::unordered_map<uint32_t, const std::vector<Unit>*> units_;

@@ -35,6 +35,8 @@ PassResult unstack(ir::Module& module);
 PassResult takeApart(ir::Module& module);
 // Out of loops what is the same on every turn.
 PassResult hoistInvariants(ir::Module& module);
+// Work of a loop that needs nothing of the turns before: of all turns at once.
+PassResult fission(ir::Module& module);
 // Comparisons of integers in the narrowest type that holds both sides.
 PassResult narrowComparisons(ir::Module& module);
 // Constants from around a region into it.

@@ -39,6 +39,7 @@ constexpr Pass kPipeline[] = {
     {"canonicalise", canonicalise, 2},  // what algebra and layout left behind
     {"fold", fold, 2},
     {"licm", hoistInvariants, 2},
+    {"fission", fission, 2},  // after licm: what is captured does not change
     {"narrow", narrowComparisons, 2},  // what it makes twice cse joins
     {"cse", cse, 2},
     {"sink", sinkConstants, 2},  // after the last cse, which would undo it

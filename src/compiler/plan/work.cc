@@ -48,7 +48,8 @@ class Flops {
   double of(const Op& op) const {
     switch (op.kind) {
       case OpKind::while_: {
-        const auto turns = static_cast<double>(ir::countedTurns(m_, op).value_or(1));
+        const auto counted = ir::countedLoop(m_, op);
+        const double turns = counted ? static_cast<double>(counted->turns) : 1;
         return turns * (of(op.regions[0]) + of(op.regions[1]));
       }
       case OpKind::if_: case OpKind::case_: {
