@@ -127,13 +127,14 @@ std::vector<Piece> cutDomain(const Lowering& lowering, const Dims& domain,
   if (domain.empty() || elementCount(domain) < kSmallDomain) return {whole};
   const size_t most = kOpsOfPieces / std::max<size_t>(1, opsOf(lowering));
   std::vector<Piece> pieces = cutLine(lowering, whole, most, evaluate);  // which gains most
-  for (size_t d = domain.size() - 1; d-- > 0 && most > 1;) {
+  for (size_t d = domain.size() - 1; d-- > 0;) {
     std::vector<Piece> finer;
     for (const Piece& piece : pieces) {
       const auto parts = piecesBetween(piece, d, findCuts(lowering, piece, d, evaluate));
       finer.insert(finer.end(), parts.begin(), parts.end());
     }
-    if (finer.size() <= most) pieces = std::move(finer);
+    if (finer.size() <= most || isWorthPieces(lowering, whole, finer, evaluate))
+      pieces = std::move(finer);
   }
   return pieces;
 }

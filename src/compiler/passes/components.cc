@@ -314,10 +314,12 @@ const Op* foldStep(const Module& m, const Op& op, int64_t dimension) {
   if (op.kind != OpKind::reduce_ || op.operands.size() != 2 ||
       op.ints(AttrKey::dimensions) != Ints{dimension})
     return nullptr;
-  if (byteSize(m.shape(op.result()).dtype) < 4) return nullptr;  // which is added in wider types
   const Region& body = m.region(op.regions[0]);
   if (body.ops.size() != 1) return nullptr;
   const Op& step = m.op(body.ops[0]);
+  const DType dtype = m.shape(op.result()).dtype;
+  const bool is_added = step.kind == OpKind::add_ || step.kind == OpKind::multiply_;
+  if (is_added && isFloat(dtype) && byteSize(dtype) < 4) return nullptr;  // in wider types
   const bool is_of_both = isElementwise(step.kind) && step.operands == body.args &&
                           body.results == Values{step.result()};
   return is_of_both ? &step : nullptr;

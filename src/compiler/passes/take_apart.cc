@@ -16,7 +16,7 @@ namespace tercel::passes {
 using namespace ir;
 namespace {
 
-constexpr int64_t kMostInterleaved = 8, kMostApart = 4;  // components, which lie so
+constexpr int64_t kMostInterleaved = 32, kMostApart = 32;  // components, which lie so
 constexpr int64_t kFewestElements = 16;                  // of a component
 constexpr int64_t kMostMade = 500, kMostForEachJoin = 64;
 

@@ -13,6 +13,7 @@ using ir::OpClass;
 using ir::OpKind;
 
 constexpr size_t kMostChoices = 4;  // among operands, at each element
+constexpr size_t kMostLoops = 16;   // one for each operand
 
 bool isHeavy(OpKind kind) {
   return kind == OpKind::dot_general_ || kind == OpKind::convolution_ ||
@@ -82,12 +83,21 @@ bool joinsManyOnes(const ir::Module& m, const Op& op) {
   return op.operands.size() > kMostChoices && joinsOnes(m, op);
 }
 
+// Whether loops of their own go over the operands.
+bool joinsRuns(const ir::Module& m, const Op& op) {
+  constexpr int64_t kShortestRun = 1024;
+  const auto along = static_cast<size_t>(op.integer(ir::AttrKey::dimension));
+  return rowsJoined(m, op) == 1 && std::ranges::all_of(op.operands, [&](ir::Value v) {
+    return elementCount(std::span(m.shape(v).dims).subspan(along)) >= kShortestRun;
+  });
+}
+
 bool isJoinedInMemory(const ir::Module& m, const Op& op) {
   constexpr size_t kAlwaysJoined = 128;
   constexpr int64_t kFewChoices = 10'000;
   if (op.kind != OpKind::concatenate_ || joinsOnes(m, op)) return false;
   const size_t pieces = op.operands.size();
-  if (pieces <= kMostChoices) return false;
+  if (pieces <= kMostChoices || (pieces <= kMostLoops && joinsRuns(m, op))) return false;
   return pieces > kAlwaysJoined ||
          static_cast<int64_t>(pieces) * m.shape(op.result()).elements() >= kFewChoices;
 }
