@@ -137,6 +137,7 @@ Value powerRule(Rewriter& rw, const Op& op) {
   Value x = op.operand(0);
   DType t = rw.shape(x).dtype;
   std::optional<double> exponent = splatNumber(rw, op.operand(1));
+  if (!exponent && isFloat(t)) return canonicalPower(rw, op);
   if (!exponent || isComplex(t) || isPred(t)) return {};
   if (*exponent == 0) return rw.like(x, 1);
   if (*exponent == 1) return x;

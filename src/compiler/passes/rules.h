@@ -9,6 +9,8 @@ namespace tercel::passes {
 ir::Value canonicalForm(Rewriter& rw, const ir::Op& op);
 // canonicalise_arithmetic.cc
 ir::Value canonicalArithmetic(Rewriter& rw, const ir::Op& op);
+// canonicalise_power.cc: a power of exponents that are no splat
+ir::Value canonicalPower(Rewriter& rw, const ir::Op& power);
 // canonicalise_select.cc: compare, select, clamp and conversions
 ir::Value canonicalSelection(Rewriter& rw, const ir::Op& op);
 // canonicalise_narrow.cc: a conversion to a narrower integer
