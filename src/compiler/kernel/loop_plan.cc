@@ -131,7 +131,9 @@ LoopPlan planLoops(const Lowering& lowering, std::span<const int64_t> domain,
     found = probe(lowering, plan.loops, domain.size(), evaluate);
   const int lanes = vectorLanes(lowering.module, lowering.cluster, lowering.machine);
   for (size_t i = 0; i < plan.loops.size(); ++i) {
-    const bool thin = i + 1 == plan.loops.size() && plan.loops[i].extent < lanes;
+    int64_t inner = 1;
+    for (size_t k = i; k < plan.loops.size(); ++k) inner *= plan.loops[k].extent;
+    const bool thin = inner < lanes;
     if (i > 0 && mergeable(plan.loops, found, i - 1, i, classes, thin))
       plan.groups.back().push_back(i);
     else

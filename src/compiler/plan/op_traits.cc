@@ -13,7 +13,6 @@ using ir::OpClass;
 using ir::OpKind;
 
 constexpr size_t kMostChoices = 4;  // among operands, at each element
-constexpr size_t kMostLoops = 16;   // one for each operand
 
 bool isHeavy(OpKind kind) {
   return kind == OpKind::dot_general_ || kind == OpKind::convolution_ ||
@@ -83,13 +82,16 @@ bool joinsManyOnes(const ir::Module& m, const Op& op) {
   return op.operands.size() > kMostChoices && joinsOnes(m, op);
 }
 
-// Whether loops of their own go over the operands.
-bool joinsRuns(const ir::Module& m, const Op& op) {
-  constexpr int64_t kShortestRun = 1024;
+// How many operands are evaluated where they are taken: more where loops of their own go over them.
+size_t mostChoices(const ir::Module& m, const Op& op) {
+  constexpr int64_t kLongRun = 1024;
+  constexpr size_t kMostLoops = 16;
   const auto along = static_cast<size_t>(op.integer(ir::AttrKey::dimension));
-  return rowsJoined(m, op) == 1 && std::ranges::all_of(op.operands, [&](ir::Value v) {
-    return elementCount(std::span(m.shape(v).dims).subspan(along)) >= kShortestRun;
-  });
+  auto isLong = [&](ir::Value v) {
+    return elementCount(std::span(m.shape(v).dims).subspan(along)) >= kLongRun;
+  };
+  const bool goes_by_loops = rowsJoined(m, op) == 1 && std::ranges::all_of(op.operands, isLong);
+  return goes_by_loops ? kMostLoops : kMostChoices;
 }
 
 bool isJoinedInMemory(const ir::Module& m, const Op& op) {
@@ -97,7 +99,7 @@ bool isJoinedInMemory(const ir::Module& m, const Op& op) {
   constexpr int64_t kFewChoices = 10'000;
   if (op.kind != OpKind::concatenate_ || joinsOnes(m, op)) return false;
   const size_t pieces = op.operands.size();
-  if (pieces <= kMostChoices || (pieces <= kMostLoops && joinsRuns(m, op))) return false;
+  if (pieces <= mostChoices(m, op)) return false;
   return pieces > kAlwaysJoined ||
          static_cast<int64_t>(pieces) * m.shape(op.result()).elements() >= kFewChoices;
 }
