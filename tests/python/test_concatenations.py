@@ -250,3 +250,36 @@ def test_updates_that_arithmetic_reads(agree, rng, dtype, shape):
                 (z.at[last].set(y[last]) == y).sum())
 
     agree(program, x, y)
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64", "bfloat16", "uint8", "bool", "complex64"])
+@pytest.mark.parametrize("parts", [2, 5, 9, 33])
+def test_stacks_are_reduced(agree, rng, x64, dtype, parts):
+    x = (rng.normal(size=(24, 61, 3)) * 9).astype(jnp.dtype(dtype))
+
+    def program(x, axis):
+        y = jnp.stack([x[i % 3:i % 3 + 20, i // 3:i // 3 + 50] for i in range(parts)], axis)
+        wide = y.astype(jnp.int32) if dtype in ("uint8", "bool") else y
+        results = [wide.sum(axis), jnp.moveaxis(y, axis, 0), jnp.moveaxis(y, axis, -1), y]
+        if dtype != "complex64":
+            results += [y.max(axis), y.argmin(axis), (wide - wide.mean(axis, keepdims=True)).sum(axis)]
+        return results
+
+    for axis in (0, 1, -1):
+        agree(lambda x: program(x, axis), x, scale=200)
+
+
+@pytest.mark.parametrize("width", [1, 2, 3, 4, 5, 9, 13, 20, 40, 200])
+@pytest.mark.parametrize("dtype", ["uint8", "float16", "float32"])
+def test_many_narrow_operands_side_by_side(agree, rng, dtype, width):
+    arrays = [(rng.normal(size=(700, width + i % 2)) * 9).astype(dtype) for i in range(7)]
+    agree(lambda *a: (jnp.concatenate(a, 1), jnp.concatenate([v + v for v in a], 1)), *arrays)
+
+
+@pytest.mark.parametrize("shape", [(20, 21, 3), (16, 9, 7, 2), (4000, 3)])
+def test_differences_of_all_axes_stacked(agree, rng, shape):
+    x = rng.normal(size=shape).astype(np.float32)
+    axes = range(len(shape) - 1)
+    agree(lambda x: (jnp.stack([jnp.roll(x, -1, a) - jnp.roll(x, 1, a) for a in axes], -1),
+                     jnp.stack(jnp.gradient(x, axis=tuple(axes))[:] if len(axes) > 1 else [x], -2),
+                     jnp.concatenate([jnp.roll(x, s, a) for a in axes for s in (1, -1)], -1)), x)

@@ -484,3 +484,16 @@ def test_choices_of_narrow_types(agree, rng, dtype, shape):
           x, y, flags, n)
     agree(lambda v, w, p: jnp.where(jnp.pad(p, 1), jnp.pad(v, 1), jnp.pad(w, 1, mode="wrap")),
           x, y, flags)
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64", "float16"])
+@pytest.mark.parametrize("most", [0, 1, 2, 3, 7, 8, 9, 12])
+def test_whole_powers_along_rows(agree, rng, x64, dtype, most):
+    x = np.concatenate([rng.normal(size=200) * 3, [0, -0.0, 1, -1, np.inf, -np.inf, np.nan]])
+    up, down = np.arange(most + 1), np.arange(most + 1)[::-1]
+
+    def program(x):
+        return (x[:, None] ** up, x[:, None] ** jnp.arange(most + 1), jnp.vander(x, most + 1),
+                x ** (down[:, None] - 0.5), x[:, None] ** -up, x ** jnp.full((3, 1), most % 4 + 0.0))
+
+    agree(program, x.astype(dtype), scale=4)

@@ -5,6 +5,7 @@ import subprocess
 import sys
 
 import jax
+import jax.numpy as jnp
 import numpy as np
 import pytest
 import scipy.special
@@ -98,3 +99,9 @@ def test_complex_functions_are_close_normwise(tercel, name):
     want = COMPLEX[name](z.astype(np.clongdouble))
     errors = np.abs(got - want) / np.abs(want) / np.finfo(np.float32).eps
     assert errors.max() < 4, (z[errors.argmax()], got[errors.argmax()], want[errors.argmax()])
+
+
+@pytest.mark.parametrize("dtype", ["float16", "bfloat16", "float32", "float64"])
+def test_digamma_at_its_poles(agree, x64, dtype):
+    # -inf at 0 or NaN, by JAX's version.
+    agree(lax.digamma, np.array([0, -0.0, -1, -2, 0.5]).astype(jnp.dtype(dtype)))

@@ -81,6 +81,24 @@ Value transposedWithoutUnits(Rewriter& rw, Value x, const Ints& permutation, con
   return rw.reshape(rw.transpose(rw.reshape(x, squeezed(from)), rest), to);
 }
 
+// A transpose that moves nothing but the dimension along which single lines are joined.
+Value joinedElsewhere(Rewriter& rw, const Op& join, const Ints& permutation, const Shape& to) {
+  const int64_t along = join.integer(AttrKey::dimension);
+  Ints rest = permutation;
+  std::erase(rest, along);
+  const bool has_lines = std::ranges::all_of(join.operands, [&](Value v) {
+    return rw.shape(v).dims[static_cast<size_t>(along)] == 1;
+  });
+  if (!has_lines || !std::ranges::is_sorted(rest)) return {};
+  const auto at = static_cast<size_t>(std::ranges::find(permutation, along) - permutation.begin());
+  Dims line = to.dims;
+  line[at] = 1;
+  Values lines;
+  for (Value v : join.operands) lines.push_back(rw.reshape(v, line));
+  return rw.emit(OpKind::concatenate_, std::move(lines), to,
+                 {{AttrKey::dimension, static_cast<int64_t>(at)}});
+}
+
 Value canonicalReshape(Rewriter& rw, const Op& op) {
   Value x = op.operand(0);
   const Shape& to = rw.shape(op.result());
@@ -116,6 +134,7 @@ Value canonicalTranspose(Rewriter& rw, const Op& op) {
     for (int64_t d : inner->ints(AttrKey::broadcast_dimensions)) where.push_back(moved_to[d]);
     return rw.broadcast(inner->operand(0), to.dims, where);
   }
+  if (inner->kind == OpKind::concatenate_) return joinedElsewhere(rw, *inner, permutation, to);
   return {};
 }
 
