@@ -30,8 +30,11 @@ TurnDependence::TurnDependence(const Module& module, const Op& loop, const Count
   const Region& body = m_.region(loop_.regions[1]);
   for (Value arg : body.args) body_[arg.index] = Dependence::state;
   body_[counter_.index] = Dependence::turn;
+  if (const Counted count{counted_.first, counted_.step}; fits(counter_, count))
+    numbers_[counter_.index] = count;
   for (OpId id : body.ops) {
     const Op& op = m_.op(id);
+    if (const auto number = countedAs(op)) numbers_[op.result().index] = *number;
     Dependence on = Dependence::nothing;
     for (Value v : op.operands) on = std::max(on, of(v));
     const bool is_known = on == Dependence::nothing
@@ -76,36 +79,37 @@ bool TurnDependence::readsLines(const Op& slice) const {
 }
 
 bool TurnDependence::fits(Value v, const Counted& c) const {
+  constexpr int64_t kMostFirst = int64_t{1} << 53, kMostStep = int64_t{1} << 32;
   const DType type = m_.shape(v).dtype;
-  if (!hasRange(type) || m_.shape(v).rank() != 0) return false;
+  if (!hasRange(type) || m_.shape(v).rank() != 0 || turns() > kMostStep / 4) return false;
+  if (std::abs(c.first) > kMostFirst || std::abs(c.step) > kMostStep) return false;
   const Range range = rangeOfType(type);
   const auto [low, high] = std::minmax({c.at(0), c.at(turns() - 1)});
   return low >= range.low && high <= range.high;
 }
 
 std::optional<Counted> TurnDependence::countedBy(Value v) const {
-  Counted c;
+  if (const auto at = numbers_.find(v.index); at != numbers_.end()) return at->second;
   const Op* op = m_.def(v);
-  if (v == counter_) {
-    c = {counted_.first, counted_.step};
-  } else if (!op) {
-    return {};
-  } else if (op->kind == OpKind::constant_ && hasRange(m_.shape(v).dtype)) {
-    if (!op->literal().isSplat()) return {};
-    c = {static_cast<int64_t>(op->literal().number(0)), 0};
-  } else if (op->kind == OpKind::convert_) {
-    const auto from = countedBy(op->operand(0));
-    if (!from) return {};
-    c = *from;
-  } else if (op->kind == OpKind::add_ || op->kind == OpKind::subtract_) {
-    const auto a = countedBy(op->operand(0)), b = countedBy(op->operand(1));
-    if (!a || !b) return {};
-    const int64_t sign = op->kind == OpKind::add_ ? 1 : -1;
-    c = {a->first + sign * b->first, a->step + sign * b->step};
-  } else {
-    return {};
+  return op && op->kind == OpKind::constant_ ? countedAs(*op) : std::nullopt;
+}
+
+// The number that an op of the body makes of such numbers, or a constant.
+std::optional<Counted> TurnDependence::countedAs(const Op& op) const {
+  constexpr double kExact = 0x1p52;
+  std::optional<Counted> c;
+  if (op.kind == OpKind::constant_) {
+    const bool is_number = m_.shape(op.result()).rank() == 0 && hasRange(m_.shape(op.result()).dtype);
+    if (is_number && std::abs(op.literal().number(0)) <= kExact)
+      c = Counted{static_cast<int64_t>(op.literal().number(0)), 0};
+  } else if (op.kind == OpKind::convert_) {
+    c = countedBy(op.operand(0));
+  } else if (op.kind == OpKind::add_ || op.kind == OpKind::subtract_) {
+    const auto a = countedBy(op.operand(0)), b = countedBy(op.operand(1));
+    const int64_t sign = op.kind == OpKind::add_ ? 1 : -1;
+    if (a && b) c = Counted{a->first + sign * b->first, a->step + sign * b->step};
   }
-  return fits(v, c) ? std::optional(c) : std::nullopt;
+  return c && fits(op.result(), *c) ? c : std::nullopt;
 }
 
 Value TurnDependence::number(Builder& inside, Value counter) const {
@@ -152,8 +156,8 @@ Value AllTurns::of(Value v) {
     made = around_.broadcast(outside(v), to, std::move(dimensions));
   } else if (const Op* op = m_.def(v)) {
     made = make(*op);
-  } else {
-    const Counted c = *dependence_.countedBy(v);
+  } else {  // the counter
+    const Counted c = dependence_.count();
     made = around_.iota(shapeOf(v), 0);
     if (c.step != 1)
       made = around_.binary(OpKind::multiply_, made,
@@ -226,7 +230,8 @@ Value AllTurns::readLines(const Op& op) {
   around_.setLocation(op.loc);
   const bool is_all = dims[0] == dependence_.turns();
   Value lines = is_all ? from : around_.slice(from, start, limit, strides);
-  if (line.step < 0) lines = around_.build(OpKind::reverse_, {lines}, {{AttrKey::dimensions, Ints{0}}});
+  if (line.step < 0)
+    lines = around_.build(OpKind::reverse_, {lines}, {{AttrKey::dimensions, Ints{0}}});
   return around_.reshape(lines, shapeOf(op.result()).dims);
 }
 

@@ -31,19 +31,22 @@ class TurnDependence {
   bool isUniform(const ir::Op& op) const;
   // Whether a dynamic_slice takes whole lines that follow one another from turn to turn.
   bool readsLines(const ir::Op& slice) const;
+  Counted count() const { return {counted_.first, counted_.step}; }
   int64_t turns() const { return counted_.turns; }
   // Of the turn, from 0, by ops of the body, or of another that counts alike.
   ir::Value number(ir::Builder& inside) const { return number(inside, counter_); }
   ir::Value number(ir::Builder& inside, ir::Value counter) const;
 
  private:
+  std::optional<Counted> countedAs(const ir::Op& op) const;
   bool fits(ir::Value v, const Counted& c) const;
 
   const ir::Module& m_;
   const ir::Op& loop_;
   const ir::CountedLoop counted_;
   const ir::Value counter_;
-  std::unordered_map<uint32_t, Dependence> body_;  // by value, those that the body makes
+  std::unordered_map<uint32_t, Dependence> body_;   // by value, those that the body makes
+  std::unordered_map<uint32_t, Counted> numbers_;
 };
 
 // A turn's part of an array of all turns; the array with another part.

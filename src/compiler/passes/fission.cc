@@ -25,7 +25,7 @@ class Fission {
     for (OpId o : std::vector<OpId>(m_.region(id).ops)) {
       for (RegionId inner : m_.op(o).regions) visit(inner);
       const auto counted = countedLoop(m_, m_.op(o));
-      if (counted && counted->turns >= kFewestTurns)
+      if (counted && counted->turns >= kFewestTurns && counted->turns <= kMostTurnBytes)
         split(o, *counted, ops);
       else
         ops.push_back(o);

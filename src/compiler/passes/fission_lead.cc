@@ -1,5 +1,5 @@
 #include <algorithm>
-#include <ranges>
+#include <bit>
 #include <unordered_map>
 #include <unordered_set>
 
@@ -36,7 +36,7 @@ class Lead {
   OpId moveTo(RegionId before, Renamed& renamed) {
     if (body_.args.size() > kMostLanes) return {};
     findLanes();
-    if (std::has_single_bit(lanes_)) return {};  // the counter's
+    if (!isLead(counted_.counter) || std::has_single_bit(lanes_)) return {};
     findRead();
     if (read_.empty() || !isWorthwhile()) return {};
     const OpId made = loopOfItsOwn(before);
