@@ -30,7 +30,7 @@ ProgramMaker joining(int64_t rows, const std::vector<int64_t>& widths) {
 
 TEST(Concatenate, PutsRowsSideBySide) {
   ThreadPool pool(3);
-  const std::vector<int64_t> widths{4, 0, 1, 7, 64, 16, 2, 300, 8, 32};
+  const std::vector<int64_t> widths{4, 0, 1, 7, 64, 16, 2, 300, 8, 32, 3, 12, 20, 33, 600};
   for (int64_t rows : {1, 2, 63, 5000}) {
     auto loaded = joining(rows, widths).load();
     ASSERT_TRUE(loaded.ok()) << loaded.status().message();

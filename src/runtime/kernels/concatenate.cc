@@ -15,21 +15,19 @@ using CopyRows = void (*)(const std::byte* from, std::byte* to, int64_t rows, si
 
 template <size_t kBytes>
 void copyFixed(const std::byte* from, std::byte* to, int64_t rows, size_t, int64_t stride) {
-#pragma GCC unroll 4
   for (int64_t r = 0; r < rows; ++r, from += kBytes, to += stride) std::memcpy(to, from, kBytes);
 }
 
-// In words, of which the last one overlaps the one before.
-template <size_t kWord, size_t kWords>
-void copyWords(const std::byte* from, std::byte* to, int64_t rows, size_t bytes, int64_t stride) {
-#pragma GCC unroll 4
+// In two words that overlap.
+template <size_t kWord>
+void copyPair(const std::byte* from, std::byte* to, int64_t rows, size_t bytes, int64_t stride) {
   for (int64_t r = 0; r < rows; ++r, from += bytes, to += stride) {
-    for (size_t w = 0; w + 1 < kWords; ++w)
-      std::memcpy(to + w * kWord, from + w * kWord, kWord);
+    std::memcpy(to, from, kWord);
     std::memcpy(to + bytes - kWord, from + bytes - kWord, kWord);
   }
 }
 
+// In words, of which the last one overlaps the one before.
 void copyLine(const std::byte* from, std::byte* to, int64_t rows, size_t bytes, int64_t stride) {
   constexpr size_t kWord = 16;
   for (int64_t r = 0; r < rows; ++r, from += bytes, to += stride) {
@@ -47,7 +45,7 @@ CopyRows copyFor(int64_t bytes) {
   switch (bytes) {
     case 1: return copyFixed<1>;
     case 2: return copyFixed<2>;
-    case 3: return copyWords<2, 2>;
+    case 3: return copyPair<2>;
     case 4: return copyFixed<4>;
     case 8: return copyFixed<8>;
     case 16: return copyFixed<16>;
@@ -55,11 +53,9 @@ CopyRows copyFor(int64_t bytes) {
     case 64: return copyFixed<64>;
     default: break;
   }
-  if (bytes < 8) return copyWords<4, 2>;
-  if (bytes < 16) return copyWords<8, 2>;
-  if (bytes < 32) return copyWords<16, 2>;
-  if (bytes <= 48) return copyWords<16, 3>;
-  if (bytes < 64) return copyWords<16, 4>;
+  if (bytes < 8) return copyPair<4>;
+  if (bytes < 16) return copyPair<8>;
+  if (bytes < 32) return copyPair<16>;
   return bytes <= kLongestLine ? copyLine : copyAny;
 }
 
