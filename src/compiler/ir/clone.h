@@ -45,6 +45,17 @@ void forEachOp(const Module& module, RegionId region, F&& f) {
   }
 }
 
+// Calls f(v) for each value that the op and the ops of its regions read, and for those that its regions
+// return.
+template <class F>
+void forEachRead(const Module& module, const Op& op, F&& f) {
+  for (Value v : op.operands) f(v);
+  for (RegionId region : op.regions) {
+    for (OpId inner : module.region(region).ops) forEachRead(module, module.op(inner), f);
+    for (Value v : module.region(region).results) f(v);
+  }
+}
+
 // Whether the regions of an op use values from outside of them.
 bool usesOuterValues(const Module& module, const Op& op);
 

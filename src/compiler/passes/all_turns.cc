@@ -1,6 +1,8 @@
 #include "compiler/passes/all_turns.h"
 
 #include <algorithm>
+#include <numeric>
+#include <ranges>
 
 #include "compiler/ir/clone.h"
 #include "compiler/passes/effects.h"
@@ -99,8 +101,8 @@ std::optional<Counted> TurnDependence::countedAs(const Op& op) const {
   constexpr double kExact = 0x1p52;
   std::optional<Counted> c;
   if (op.kind == OpKind::constant_) {
-    const bool is_number = m_.shape(op.result()).rank() == 0 && hasRange(m_.shape(op.result()).dtype);
-    if (is_number && std::abs(op.literal().number(0)) <= kExact)
+    const Shape& shape = m_.shape(op.result());
+    if (shape.rank() == 0 && hasRange(shape.dtype) && std::abs(op.literal().number(0)) <= kExact)
       c = Counted{static_cast<int64_t>(op.literal().number(0)), 0};
   } else if (op.kind == OpKind::convert_) {
     c = countedBy(op.operand(0));
@@ -110,6 +112,12 @@ std::optional<Counted> TurnDependence::countedAs(const Op& op) const {
     if (a && b) c = Counted{a->first + sign * b->first, a->step + sign * b->step};
   }
   return c && fits(op.result(), *c) ? c : std::nullopt;
+}
+
+Shape TurnDependence::allTurnsOf(Value v) const {
+  Shape shape = m_.shape(v);
+  shape.dims.insert(0, turns());
+  return shape;
 }
 
 Value TurnDependence::number(Builder& inside, Value counter) const {
@@ -140,33 +148,46 @@ Value writeLine(Builder& b, Value all, Value turn, Value line) {
   return b.build(OpKind::dynamic_update_slice_, std::move(operands));
 }
 
-Shape AllTurns::shapeOf(Value v) const {
-  Shape shape = m_.shape(v);
-  shape.dims.insert(0, dependence_.turns());
-  return shape;
+// Operands first: rows of ops are too long for recursion.
+Value AllTurns::of(Value v) {
+  std::vector<Value> todo{v};
+  while (!todo.empty()) {
+    const Value next = todo.back();
+    const size_t before = todo.size();
+    if (!all_.contains(next.index))
+      for (Value operand : readOnAllTurns(next) | std::views::reverse)
+        if (!all_.contains(operand.index)) todo.push_back(operand);
+    if (todo.size() > before) continue;
+    if (!all_.contains(next.index)) all_[next.index] = make(next);
+    todo.pop_back();
+  }
+  return all_.at(v.index);
 }
 
-Value AllTurns::of(Value v) {
-  if (const auto at = all_.find(v.index); at != all_.end()) return at->second;
-  Value made;
+std::span<const Value> AllTurns::readOnAllTurns(Value v) const {
+  const Op* op = m_.def(v);
+  if (!op || dependence_.of(v) == Dependence::nothing) return {};
+  if (op->kind != OpKind::dynamic_slice_) return op->operands;
+  if (dependence_.readsLines(*op)) return {};
+  return std::span<const Value>(op->operands).subspan(1);
+}
+
+Value AllTurns::make(Value v) {
+  const Shape to = dependence_.allTurnsOf(v);
   if (dependence_.of(v) == Dependence::nothing) {
-    const Shape to = shapeOf(v);
     Ints dimensions(m_.shape(v).rank());
-    for (size_t d = 0; d < dimensions.size(); ++d) dimensions[d] = static_cast<int64_t>(d) + 1;
-    made = around_.broadcast(outside(v), to, std::move(dimensions));
-  } else if (const Op* op = m_.def(v)) {
-    made = make(*op);
-  } else {  // the counter
-    const Counted c = dependence_.count();
-    made = around_.iota(shapeOf(v), 0);
-    if (c.step != 1)
-      made = around_.binary(OpKind::multiply_, made,
-                            around_.splat(shapeOf(v), static_cast<double>(c.step)));
-    if (c.first != 0)
-      made = around_.binary(OpKind::add_, made,
-                            around_.splat(shapeOf(v), static_cast<double>(c.first)));
+    std::iota(dimensions.begin(), dimensions.end(), 1);
+    return around_.broadcast(outside(v), to, std::move(dimensions));
   }
-  return all_[v.index] = made;
+  if (const Op* op = m_.def(v)) return makeAgain(*op);
+  const Counted count = dependence_.count();
+  auto apply = [&](OpKind kind, Value numbers, int64_t with) {
+    return around_.binary(kind, numbers, around_.splat(to, static_cast<double>(with)));
+  };
+  Value numbers = around_.iota(to, 0);
+  if (count.step != 1) numbers = apply(OpKind::multiply_, numbers, count.step);
+  if (count.first != 0) numbers = apply(OpKind::add_, numbers, count.first);
+  return numbers;
 }
 
 // What the body makes of nothing that changes, made in front of it.
@@ -180,13 +201,13 @@ Value AllTurns::outside(Value v) {
   return outside_[v.index] = m_.op(copy).result();
 }
 
-Value AllTurns::make(const Op& op) {
+Value AllTurns::makeAgain(const Op& op) {
   if (op.kind == OpKind::dynamic_slice_)
     return dependence_.readsLines(op) ? readLines(op) : readPlaces(op);
-  const Shape shape = shapeOf(op.result());
+  const Shape shape = dependence_.allTurnsOf(op.result());
   Values operands;
-  for (Value v : op.operands) operands.push_back(of(v));
-  if (isElementwise(op.kind)) // a predicate or a bound may be a single element
+  for (Value v : op.operands) operands.push_back(all_.at(v.index));
+  if (isElementwise(op.kind))  // a predicate or a bound may be a single element
     for (Value& v : operands)
       if (m_.shape(v).rank() < shape.rank())
         v = around_.broadcast(v, {m_.shape(v).dtype, shape.dims}, {0});
@@ -232,7 +253,7 @@ Value AllTurns::readLines(const Op& op) {
   Value lines = is_all ? from : around_.slice(from, start, limit, strides);
   if (line.step < 0)
     lines = around_.build(OpKind::reverse_, {lines}, {{AttrKey::dimensions, Ints{0}}});
-  return around_.reshape(lines, shapeOf(op.result()).dims);
+  return around_.reshape(lines, dependence_.allTurnsOf(op.result()).dims);
 }
 
 Value AllTurns::readPlaces(const Op& op) {
@@ -240,7 +261,7 @@ Value AllTurns::readPlaces(const Op& op) {
   const auto rank = static_cast<int64_t>(sizes.size());
   Values starts;
   for (int64_t d = 0; d < rank; ++d)
-    starts.push_back(around_.reshape(of(op.operand(static_cast<size_t>(d) + 1)),
+    starts.push_back(around_.reshape(all_.at(op.operand(static_cast<size_t>(d) + 1).index),
                                      {dependence_.turns(), 1}));
   Ints window, map;
   for (int64_t d = 0; d < rank; ++d) window.push_back(d + 1), map.push_back(d);

@@ -2,7 +2,9 @@
 // once: arrays whose first dimension is that of the turns.
 #pragma once
 #include <optional>
+#include <span>
 #include <unordered_map>
+#include <vector>
 
 #include "compiler/ir/builder.h"
 #include "compiler/ir/parallel_loop.h"
@@ -33,6 +35,8 @@ class TurnDependence {
   bool readsLines(const ir::Op& slice) const;
   Counted count() const { return {counted_.first, counted_.step}; }
   int64_t turns() const { return counted_.turns; }
+  // Of a value on all turns.
+  Shape allTurnsOf(ir::Value v) const;
   // Of the turn, from 0, by ops of the body, or of another that counts alike.
   ir::Value number(ir::Builder& inside) const { return number(inside, counter_); }
   ir::Value number(ir::Builder& inside, ir::Value counter) const;
@@ -65,12 +69,12 @@ class AllTurns {
   ir::Value of(ir::Value v);
 
  private:
-  ir::Value make(const ir::Op& op);
+  std::span<const ir::Value> readOnAllTurns(ir::Value v) const;
+  ir::Value make(ir::Value v);
+  ir::Value makeAgain(const ir::Op& op);
   ir::Value readLines(const ir::Op& op);
   ir::Value readPlaces(const ir::Op& op);
   ir::Value outside(ir::Value v);
-  ir::Value spread(ir::Value v, const Dims& to);
-  Shape shapeOf(ir::Value v) const;
 
   ir::Module& m_;
   ir::Builder& around_;

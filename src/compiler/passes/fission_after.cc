@@ -21,16 +21,7 @@ class After {
  public:
   After(Module& m, const Op& loop, const CountedLoop& counted)
       : m_(m), loop_(loop), body_(m.region(loop.regions[1])), dependence_(m, loop, counted) {
-    auto use = [&](const Values& values) {
-      for (Value v : values) ++uses_[v.index];
-    };
-    for (RegionId region : loop.regions) {
-      use(m.region(region).results);
-      forEachOp(m, region, [&](OpId id, RegionId) {
-        use(m.op(id).operands);
-        for (RegionId inner : m.op(id).regions) use(m.region(inner).results);
-      });
-    }
+    forEachRead(m, loop, [&](Value v) { ++uses_[v.index]; });
     for (size_t i = 0; i < body_.args.size(); ++i)
       if (const auto store = storeOf(i)) stores_.push_back(*store);
   }
@@ -159,15 +150,9 @@ class After {
     constexpr int64_t kMostGrowth = 2;  // bytes that are stored for each that is not any more
     int64_t more = 0, less = 0;
     for (Value v : needed)
-      if (!storeThatHolds(v)) more += m_.shape(v).bytes() * dependence_.turns();
-    for (const Store& store : moved_) less += m_.shape(store.update).bytes() * dependence_.turns();
+      if (!storeThatHolds(v)) more += dependence_.allTurnsOf(v).bytes();
+    for (const Store& store : moved_) less += dependence_.allTurnsOf(store.update).bytes();
     return more <= kMostTurnBytes && more <= kMostGrowth * less;
-  }
-
-  Shape allTurnsOf(Value v) const {
-    Shape shape = m_.shape(v);
-    shape.dims.insert(0, dependence_.turns());
-    return shape;
   }
 
   // The loop once more, and after its results all turns of each value that nothing stores yet.
@@ -180,7 +165,7 @@ class After {
     const Value turn = dependence_.number(inside);
     for (Value v : needed) {
       if (storeThatHolds(v)) continue;
-      types.push_back({allTurnsOf(v)});
+      types.push_back({dependence_.allTurnsOf(v)});
       operands.push_back(outside.splat(types.back().shape, 0));
       m_.addArg(condition, types.back());
       const Value array = m_.addArg(body, types.back());
@@ -197,7 +182,7 @@ class After {
     for (Value v : needed) {
       const Store* store = storeThatHolds(v);
       all.give(v, store ? linesOf(around, made.result(store->lane), store->is_reversed,
-                                  allTurnsOf(v).dims)
+                                  dependence_.allTurnsOf(v).dims)
                         : made.result(next++));
     }
   }

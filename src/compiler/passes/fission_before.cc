@@ -38,20 +38,18 @@ class Before {
     int64_t bytes = 0;
     auto note = [&](Value v) {
       if (dependence_.of(v) != Dependence::turn || !seen.insert(v.index).second) return;
-      const int64_t all = m_.shape(v).bytes() * dependence_.turns();
+      const int64_t all = dependence_.allTurnsOf(v).bytes();
       if (m_.shape(v).elements() > kMostTurnElements || bytes + all > kMostTurnBytes ||
           !isWorthwhile(v))
         return;
       bytes += all;
       results.push_back(v);
     };
-    forEachOp(m_, body_, [&](OpId id, RegionId region) {
+    for (OpId id : m_.region(body_).ops) {
       const Op& op = m_.op(id);
-      const bool is_by_turn = region == body_ && op.results.size() == 1 &&
-                              dependence_.of(op.result()) == Dependence::turn;
-      if (!is_by_turn) std::ranges::for_each(op.operands, note);
-      for (RegionId inner : op.regions) std::ranges::for_each(m_.region(inner).results, note);
-    });
+      if (op.results.size() != 1 || dependence_.of(op.result()) == Dependence::state)
+        forEachRead(m_, op, note);
+    }
     std::ranges::for_each(m_.region(body_).results, note);
     return results;
   }

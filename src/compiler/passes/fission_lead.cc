@@ -14,19 +14,6 @@ namespace {
 using LaneSet = uint64_t;
 constexpr size_t kMostLanes = 63;
 
-// f(v) for what the op and the regions in it read.
-template <class F>
-void forEachRead(const Module& m, const Op& op, F&& f) {
-  std::ranges::for_each(op.operands, f);
-  for (RegionId region : op.regions) {
-    forEachOp(m, region, [&](OpId id, RegionId) {
-      std::ranges::for_each(m.op(id).operands, f);
-      for (RegionId inner : m.op(id).regions) std::ranges::for_each(m.region(inner).results, f);
-    });
-    std::ranges::for_each(m.region(region).results, f);
-  }
-}
-
 class Lead {
  public:
   Lead(Module& m, const Op& loop, const CountedLoop& counted)
@@ -125,7 +112,7 @@ class Lead {
     int64_t bytes = 0;
     for (Value v : read_) {
       if (m_.shape(v).elements() > kMostTurnElements) return false;
-      bytes += m_.shape(v).bytes() * counted_.turns;
+      bytes += dependence_.allTurnsOf(v).bytes();
     }
     const auto chain = opsBehind(nextValues());
     moved_ = opsBehind({read_.begin(), read_.end()});
@@ -171,9 +158,8 @@ class Lead {
     const Value counter = of(body_.args[counted_.counter]);
     const Value turn = dependence_.number(inside, counter);
     for (Value v : read_) {
-      Shape all = m_.shape(v);
-      all.dims.insert(0, counted_.turns);
-      results.push_back(writeLine(inside, carry(outside.splat(all, 0)), turn, of(v)));
+      const Value all = carry(outside.splat(dependence_.allTurnsOf(v), 0));
+      results.push_back(writeLine(inside, all, turn, of(v)));
     }
     m_.region(body).results = results;
     addTest(condition);
