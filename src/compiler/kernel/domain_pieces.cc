@@ -133,7 +133,8 @@ std::vector<Piece> cutDomain(const Lowering& lowering, const Dims& domain,
       const auto parts = piecesBetween(piece, d, findCuts(lowering, piece, d, evaluate));
       finer.insert(finer.end(), parts.begin(), parts.end());
     }
-    if (finer.size() <= most || isWorthPieces(lowering, whole, finer, evaluate))
+    const bool cuts = finer.size() > pieces.size();
+    if (cuts && (finer.size() <= most || isWorthPieces(lowering, whole, finer, evaluate)))
       pieces = std::move(finer);
   }
   return pieces;

@@ -99,7 +99,7 @@ bool splitLoop(std::vector<Loop>& loops, const Probe& found) {
   return false;
 }
 
-// thin: that a vector has more lanes than the inner loop is long, if that is the last one.
+// thin: that a vector has more lanes than the inner loop and those within it have turns.
 bool mergeable(const std::vector<Loop>& loops, const Probe& found, size_t outer, size_t inner,
                const std::vector<bool>& classes, bool thin) {
   if (!classes.empty() && classes[loops[outer].dim] != classes[loops[inner].dim]) return false;
@@ -131,9 +131,9 @@ LoopPlan planLoops(const Lowering& lowering, std::span<const int64_t> domain,
     found = probe(lowering, plan.loops, domain.size(), evaluate);
   const int lanes = vectorLanes(lowering.module, lowering.cluster, lowering.machine);
   for (size_t i = 0; i < plan.loops.size(); ++i) {
-    int64_t inner = 1;
-    for (size_t k = i; k < plan.loops.size(); ++k) inner *= plan.loops[k].extent;
-    const bool thin = inner < lanes;
+    int64_t turns = 1;
+    for (size_t k = i; k < plan.loops.size(); ++k) turns *= plan.loops[k].extent;
+    const bool thin = turns < lanes;
     if (i > 0 && mergeable(plan.loops, found, i - 1, i, classes, thin))
       plan.groups.back().push_back(i);
     else

@@ -16,8 +16,9 @@ namespace tercel::passes {
 using namespace ir;
 namespace {
 
-constexpr int64_t kMostInterleaved = 32, kMostApart = 32;  // components, which lie so
-constexpr int64_t kFewestElements = 16;                  // of a component
+constexpr int64_t kMostInterleaved = 8, kMostApart = 4;  // components, which lie so
+constexpr int64_t kMostStacked = 32;     // where each is an array of its own before
+constexpr int64_t kFewestElements = 16;  // of a component
 constexpr int64_t kMostMade = 500, kMostForEachJoin = 64;
 
 // Values by the dimension of which the components are computed.
@@ -69,8 +70,9 @@ class TakeApart {
   bool suits(Value v, int64_t dimension) const {
     const Shape& shape = m_.shape(v);
     const int64_t lines = shape.dims[static_cast<size_t>(dimension)];
-    const int64_t most = isInterleaved(v, dimension) ? kMostInterleaved : kMostApart;
-    return lines > 1 && lines <= most && shape.elements() / lines >= kFewestElements;
+    const int64_t few = isInterleaved(v, dimension) ? kMostInterleaved : kMostApart;
+    return lines > 1 && lines <= (stacks_ ? kMostStacked : few) &&
+           shape.elements() / lines >= kFewestElements;
   }
 
   // Whether a component of its result is one of an operand.
@@ -110,6 +112,9 @@ class TakeApart {
   void collect(const Op& op, int64_t dimension) {
     if (tried_.contains({op.result().index, dimension})) return;
     group_.clear();
+    stacks_ = std::ranges::all_of(op.operands, [&](Value v) {
+      return op.kind == OpKind::concatenate_ && m_.shape(v).dims[static_cast<size_t>(dimension)] == 1;
+    });
     add(op.result(), dimension);
     while (!ahead_.empty()) {
       const Value v{ahead_.back()};
@@ -318,6 +323,7 @@ class TakeApart {
   std::unordered_set<uint32_t> needed_;        // by what is not an op of this region
   std::unordered_map<uint32_t, std::vector<OpId>> users_;
   Group group_, groups_;  // the one at hand, and all that are worth it
+  bool stacks_ = false;   // whether the one at hand begins with lines that are stacked
   std::set<std::pair<uint32_t, int64_t>> tried_;
   mutable std::map<std::pair<uint32_t, int64_t>, std::optional<Group>> apart_;  // by result
   std::vector<uint32_t> ahead_;
