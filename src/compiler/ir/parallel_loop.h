@@ -14,8 +14,8 @@ struct Counting {
 };
 std::optional<Counting> counting(const Module& module, const Op& loop);
 
-// A while_ that counts `turns` turns (one at least) from `first` by `step` (not negative either) in
-// operand `counter`, all of them known.
+// A while_ that counts `turns` turns, one at least, from `first`, which is not negative, by `step`,
+// which is positive, in operand `counter`: all of them known.
 struct CountedLoop {
   size_t counter = 0;
   int64_t first = 0;

@@ -27,9 +27,9 @@ Ints behind(int64_t first, Ints rest) {
 }  // namespace
 
 TurnDependence::TurnDependence(const Module& module, const Op& loop, const CountedLoop& counted)
-    : m_(module), loop_(loop), counted_(counted),
+    : m_(module), counted_(counted),
       counter_(module.region(loop.regions[1]).args[counted.counter]) {
-  const Region& body = m_.region(loop_.regions[1]);
+  const Region& body = m_.region(loop.regions[1]);
   for (Value arg : body.args) body_[arg.index] = Dependence::state;
   body_[counter_.index] = Dependence::turn;
   if (const Counted count{counted_.first, counted_.step}; fits(counter_, count))

@@ -46,7 +46,6 @@ class TurnDependence {
   bool fits(ir::Value v, const Counted& c) const;
 
   const ir::Module& m_;
-  const ir::Op& loop_;
   const ir::CountedLoop counted_;
   const ir::Value counter_;
   std::unordered_map<uint32_t, Dependence> body_;   // by value, those that the body makes

@@ -1,5 +1,7 @@
 #include "compiler/passes/fission.h"
 
+#include <unordered_set>
+
 #include "compiler/passes/passes.h"
 
 namespace tercel::passes {
@@ -74,6 +76,35 @@ int workOf(const Op& op) {
   constexpr int kFunction = 20;
   if (!isElementwise(op.kind)) return 0;
   return isCostly(op.kind) ? kFunction : 1;
+}
+
+bool isWorthwhile(const Module& m, Value v, const std::function<bool(Value)>& belongs) {
+  std::vector<Value> todo{v};
+  std::unordered_set<uint32_t> seen{v.index};
+  int work = 0;
+  while (!todo.empty() && work < kWorthwhileWork) {
+    const Value next = todo.back();
+    const Op* op = m.def(next);
+    todo.pop_back();
+    if (!op || !belongs(next)) continue;
+    work += workOf(*op);
+    for (Value operand : op->operands)
+      if (seen.insert(operand.index).second) todo.push_back(operand);
+  }
+  return work >= kWorthwhileWork;
+}
+
+void readKept(Module& m, const Op& loop, const TurnDependence& dependence,
+              const KeptValues& kept) {
+  const RegionId reads = m.addRegion();
+  Builder inside(m, reads, loop.loc);
+  const Value turn = dependence.number(inside);
+  Renamed renamed;
+  for (auto [v, all] : kept) renamed[v.index] = readLine(inside, all, turn, m.shape(v).dims);
+  rename(m, loop.regions[1], renamed);
+  std::vector<OpId>& ops = m.region(loop.regions[1]).ops;
+  const std::vector<OpId>& first = m.region(reads).ops;
+  ops.insert(ops.begin(), first.begin(), first.end());
 }
 
 PassResult fission(Module& module) { return Fission(module).run(); }

@@ -1,6 +1,10 @@
 // Parts of a counted loop's work that are done for all turns at once, where vectors hold many turns:
 // in the loop it would be done one number at a time.
 #pragma once
+#include <functional>
+#include <utility>
+#include <vector>
+
 #include "compiler/ir/rename.h"
 #include "compiler/passes/all_turns.h"
 
@@ -11,6 +15,13 @@ constexpr int64_t kMostTurnBytes = 16 << 20;  // of all turns
 // What pays for a number's way through memory, in additions.
 constexpr int kWorthwhileWork = 20;
 int workOf(const ir::Op& op);
+// Whether it takes that much to make v of what does not belong to the work.
+bool isWorthwhile(const ir::Module& m, ir::Value v, const std::function<bool(ir::Value)>& belongs);
+
+// Values of the body by the arrays that hold them on all turns: from here on they are read there.
+using KeptValues = std::vector<std::pair<ir::Value, ir::Value>>;
+void readKept(ir::Module& m, const ir::Op& loop, const TurnDependence& dependence,
+              const KeptValues& kept);
 
 // What depends on the number of the turn alone, as on a scan's xs: made before the loop, by ops that
 // are appended to `front`. Whether there is any.

@@ -72,7 +72,9 @@ class After {
       all = moved_.size();
       findLate();
       keepJoins();
-      std::erase_if(moved_, [&](const Store& store) { return !isWorthwhile(store.update); });
+      std::erase_if(moved_, [&](const Store& store) {
+        return !isWorthwhile(m_, store.update, [&](Value v) { return isLate(v); });
+      });
     }
   }
 
@@ -90,21 +92,6 @@ class After {
       if (uses(op.result()) > 0) late_.insert(op.result().index);
       for (Value v : op.operands) --left[v.index];
     }
-  }
-
-  bool isWorthwhile(Value update) const {
-    std::vector<Value> todo{update};
-    std::unordered_set<uint32_t> seen{update.index};
-    int work = 0;
-    while (!todo.empty() && work < kWorthwhileWork) {
-      const Value v = todo.back();
-      todo.pop_back();
-      if (!isLate(v)) continue;
-      work += workOf(*m_.def(v));
-      for (Value operand : m_.def(v)->operands)
-        if (seen.insert(operand.index).second) todo.push_back(operand);
-    }
-    return work >= kWorthwhileWork;
   }
 
   // Arithmetic that makes one number of several stays: one is stored instead of them.

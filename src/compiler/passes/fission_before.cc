@@ -18,15 +18,9 @@ class Before {
     if (results.empty()) return false;
     Builder around(m_, front, loop_.loc);
     AllTurns all(around, dependence_);
-    const RegionId reads = m_.addRegion();
-    Builder inside(m_, reads, loop_.loc);
-    const Value turn = dependence_.number(inside);
-    Renamed renamed;
-    for (Value v : results) renamed[v.index] = readLine(inside, all.of(v), turn, m_.shape(v).dims);
-    rename(m_, body_, renamed);
-    std::vector<OpId>& ops = m_.region(body_).ops;
-    const std::vector<OpId>& first = m_.region(reads).ops;
-    ops.insert(ops.begin(), first.begin(), first.end());
+    KeptValues kept;
+    for (Value v : results) kept.emplace_back(v, all.of(v));
+    readKept(m_, loop_, dependence_, kept);
     return true;
   }
 
@@ -37,10 +31,10 @@ class Before {
     std::unordered_set<uint32_t> seen;
     int64_t bytes = 0;
     auto note = [&](Value v) {
-      if (dependence_.of(v) != Dependence::turn || !seen.insert(v.index).second) return;
+      if (!isByTurn(v) || !seen.insert(v.index).second) return;
       const int64_t all = dependence_.allTurnsOf(v).bytes();
       if (m_.shape(v).elements() > kMostTurnElements || bytes + all > kMostTurnBytes ||
-          !isWorthwhile(v))
+          !isWorthwhile(m_, v, [&](Value made) { return isByTurn(made); }))
         return;
       bytes += all;
       results.push_back(v);
@@ -54,21 +48,7 @@ class Before {
     return results;
   }
 
-  bool isWorthwhile(Value v) const {
-    std::vector<Value> todo{v};
-    std::unordered_set<uint32_t> seen{v.index};
-    int work = 0;
-    while (!todo.empty() && work < kWorthwhileWork) {
-      const Op* op = m_.def(todo.back());
-      todo.pop_back();
-      if (!op) continue;
-      work += workOf(*op);
-      for (Value operand : op->operands)
-        if (dependence_.of(operand) == Dependence::turn && seen.insert(operand.index).second)
-          todo.push_back(operand);
-    }
-    return work >= kWorthwhileWork;
-  }
+  bool isByTurn(Value v) const { return dependence_.of(v) == Dependence::turn; }
 
   Module& m_;
   const Op& loop_;

@@ -172,25 +172,18 @@ class Lead {
     Builder b(m_, condition, loop_.loc);
     const size_t counter = std::popcount(lanes_ & (laneOf(counted_.counter) - 1));
     const Value count = m_.region(condition).args[counter];
-    const double limit = static_cast<double>(counted_.first + counted_.step * counted_.turns);
     const Op& test = *m_.def(m_.region(loop_.regions[0]).results[0]);
-    m_.region(condition).results = {b.compare(count, b.splat(m_.shape(count), limit), "LT",
-                                              test.symbol(AttrKey::compare_type))};
+    const Value limit = b.constant(m_.def(test.operand(1))->literal());
+    m_.region(condition).results = {
+        b.compare(count, limit, "LT", test.symbol(AttrKey::compare_type))};
   }
 
   // In the loop that is left.
   void readLines(const Op& made) {
-    const RegionId reads = m_.addRegion();
-    Builder inside(m_, reads, loop_.loc);
-    const Value turn = dependence_.number(inside, body_.args[counted_.counter]);
-    Renamed renamed;
+    KeptValues kept;
     size_t next = made.results.size() - read_.size();
-    for (Value v : read_)
-      renamed[v.index] = readLine(inside, made.result(next++), turn, m_.shape(v).dims);
-    rename(m_, loop_.regions[1], renamed);
-    std::vector<OpId>& ops = m_.region(loop_.regions[1]).ops;
-    const std::vector<OpId>& first = m_.region(reads).ops;
-    ops.insert(ops.begin(), first.begin(), first.end());
+    for (Value v : read_) kept.emplace_back(v, made.result(next++));
+    readKept(m_, loop_, dependence_, kept);
   }
 
   Module& m_;
