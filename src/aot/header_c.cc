@@ -10,8 +10,7 @@ std::string upper(std::string text) {
 }
 
 std::string parameter(const program::NamedValue& value, const std::string& name, bool is_argument) {
-  return cat(is_argument ? "const " : "", cType(value.shape.dtype), "* ", name, " /* ",
-             toString(value.shape), " */");
+  return cat(is_argument ? "const " : "", cType(value.shape.dtype), "* ", name, comment(value, name));
 }
 
 std::string declaration(const program::Artifact& artifact, const program::Procedure& procedure) {
@@ -26,15 +25,6 @@ std::string declaration(const program::Artifact& artifact, const program::Proced
     text += cat(",\n    ", parameter(procedure.results[i], names[arguments + i], false));
   }
   return text + ");\n";
-}
-
-// A name is any text.
-std::string inComment(std::string text) {
-  for (size_t i = 0; i < text.size(); ++i) {
-    const std::string_view pair = std::string_view(text).substr(i, 2);
-    if (static_cast<unsigned char>(text[i]) < ' ' || pair == "*/" || pair == "/*") text[i] = ' ';
-  }
-  return text;
 }
 
 std::string globalsEnum(const program::Artifact& artifact) {

@@ -10,7 +10,7 @@ namespace {
 
 constexpr const char* kIncludes =
     "// @: a JAX program, compiled by Tercel, for C++17.\n#pragma once\n#include <cstddef>\n"
-    "#include <stdexcept>\n#include <string>\n#include <utility>\n\n#include \"@.h\"\n";
+    "#include <stdexcept>\n#include <string>\n#include <type_traits>\n#include <utility>\n\n#include \"@.h\"\n";
 
 constexpr const char* kBegin = R"(
 namespace @_program {
@@ -29,13 +29,18 @@ inline void check(int code) {
   if (code != TERCEL_OK) throw Error(code, ::@_error_message());
 }
 
-// Elements in a row: of a pointer and a size, or of any container with data() and size().
+// Elements in a row: of a pointer and a size, of any container with data() and size(), or of
+// an array of any rank.
 template <class T>
 class Array {
  public:
   Array(T* data, std::size_t size) : data_(data), size_(size) {}
   template <class Container, class = decltype(std::declval<Container&>().data())>
   Array(Container&& container) : data_(container.data()), size_(container.size()) {}
+  template <class Row, std::size_t Rows,
+            class = std::enable_if_t<std::is_same_v<std::remove_cv_t<std::remove_all_extents_t<Row>>,
+                                                    std::remove_cv_t<T>>>>
+  Array(Row (&array)[Rows]) : data_(reinterpret_cast<T*>(array)), size_(sizeof array / sizeof(T)) {}
 
   std::size_t size() const { return size_; }
   T* of(std::size_t elements, const char* name) const {
@@ -99,7 +104,7 @@ std::string methodName(const std::string& name) {
 
 // One of a function's, with what stands behind it.
 struct Parameter {
-  std::string type, name;
+  std::string type, name, comment;
   Shape shape;
   bool is_argument;
 };
@@ -110,10 +115,10 @@ std::vector<Parameter> parametersOf(const program::Procedure& procedure) {
   std::vector<Parameter> parameters;
   for (size_t i = 0; i < names.size(); ++i) {
     const bool is_argument = i < arguments;
-    const Shape& shape = (is_argument ? procedure.arguments[i]
-                                      : procedure.results[i - arguments]).shape;
-    parameters.push_back({cat("Array<", is_argument ? "const " : "", cType(shape.dtype), ">"),
-                          names[i], shape, is_argument});
+    const program::NamedValue& value =
+        is_argument ? procedure.arguments[i] : procedure.results[i - arguments];
+    parameters.push_back({cat("Array<", is_argument ? "const " : "", cType(value.shape.dtype), ">"),
+                          names[i], comment(value, names[i]), value.shape, is_argument});
   }
   return parameters;
 }
@@ -122,8 +127,7 @@ std::string method(const program::Artifact& artifact, const program::Procedure& 
                    const std::string& method_name) {
   std::string parameters, values;
   for (const Parameter& p : parametersOf(procedure)) {
-    parameters += cat(parameters.empty() ? "" : ", ", p.type, " ", p.name, " /* ",
-                      toString(p.shape), " */");
+    parameters += cat(parameters.empty() ? "" : ", ", p.type, " ", p.name, p.comment);
     values += cat(", ", p.name, ".of(", cElements(p.shape), ", \"", artifact.name, ": ",
                   program::fullName(procedure), ": ", p.name, "\")");
   }

@@ -35,6 +35,10 @@ bool isReserved(std::string_view name);
 bool isOfCLibrary(const std::string& name);
 // The name, with a number after it where one of the names is the same.
 std::string unlike(const std::vector<std::string>& names, const std::string& name);
+// A name is any text, even one that ends comments.
+std::string inComment(std::string text);
+// The shape, and what the value is called where its C name is another: " /* x['a b']: f32[3] */".
+std::string comment(const program::NamedValue& value, const std::string& name);
 // Names of the arguments and then the results, each an identifier of its own.
 std::vector<std::string> parameterNames(const program::Procedure& procedure);
 

@@ -148,6 +148,19 @@ std::string unlike(const std::vector<std::string>& names, const std::string& nam
   return unique;
 }
 
+std::string inComment(std::string text) {
+  for (size_t i = 0; i < text.size(); ++i) {
+    const std::string_view pair = std::string_view(text).substr(i, 2);
+    if (static_cast<unsigned char>(text[i]) < ' ' || pair == "*/" || pair == "/*") text[i] = ' ';
+  }
+  return text;
+}
+
+std::string comment(const program::NamedValue& value, const std::string& name) {
+  return cat(" /* ", value.name == name ? "" : inComment(value.name) + ": ", toString(value.shape),
+             " */");
+}
+
 std::vector<std::string> parameterNames(const program::Procedure& procedure) {
   std::vector<std::string> names;
   auto add = [&](const program::NamedValue& value) {

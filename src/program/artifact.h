@@ -67,7 +67,7 @@ struct Artifact {
   int32_t num_threads = 1;  // of instances that do not say, the caller's included
 };
 
-inline constexpr uint32_t kArtifactVersion = 4;
+inline constexpr uint32_t kArtifactVersion = 5;
 inline constexpr size_t kDataAlignment = 64;
 
 // `bytes`, rounded up to whole steps of the alignment.

@@ -10,7 +10,7 @@
 namespace tercel::program {
 
 // Another version's file is refused, never guessed at.
-inline constexpr uint32_t kFormatVersion = 8;
+inline constexpr uint32_t kFormatVersion = 9;
 
 std::vector<std::byte> serialize(const Program& program);
 

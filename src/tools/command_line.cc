@@ -54,13 +54,15 @@ std::string CommandLine::value(std::string_view name, std::string_view fallback)
   return found.empty() ? std::string(fallback) : found.back();
 }
 
-Result<int64_t> CommandLine::number(std::string_view name, int64_t fallback) {
+Result<int64_t> CommandLine::number(std::string_view name, int64_t fallback, int64_t least) {
   std::string text = value(name);
   if (text.empty()) return fallback;
   int64_t number = 0;
   auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
   if (error != std::errc() || end != text.data() + text.size())
     return invalidArgument("--", name, " takes a number, not '", text, "'");
+  if (number < least)
+    return invalidArgument("--", name, " takes a number of at least ", least, ", not ", number);
   return number;
 }
 

@@ -1,6 +1,7 @@
 // The words of a command line: flags `--name` and `--name=value` (of a few also `--name value`; -o is
 // --output), and the rest.
 #pragma once
+#include <limits>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -17,7 +18,8 @@ class CommandLine {
   bool flag(std::string_view name);
   std::string value(std::string_view name, std::string_view fallback = "");
   std::vector<std::string> values(std::string_view name);  // of a flag given several times
-  Result<int64_t> number(std::string_view name, int64_t fallback);
+  Result<int64_t> number(std::string_view name, int64_t fallback,
+                         int64_t least = std::numeric_limits<int64_t>::min());
   const std::vector<std::string>& words() const { return words_; }
   Status unknownFlag() const;
 

@@ -73,8 +73,8 @@ Result<Request> parse(CommandLine& line) {
   request.save = line.value("save");
   request.dump = line.value("dump");
   TERCEL_ASSIGN(request.seed, line.number("seed", 0));
-  TERCEL_ASSIGN(request.threads, line.number("threads", 0));
-  TERCEL_ASSIGN(request.repeat, line.number("repeat", 1));
+  TERCEL_ASSIGN(request.threads, line.number("threads", 0, 0));
+  TERCEL_ASSIGN(request.repeat, line.number("repeat", 1, 1));
   TERCEL_TRY(line.unknownFlag());
   return request;
 }
@@ -148,8 +148,8 @@ Result<ArtifactRequest> parseArtifactRequest(CommandLine& line) {
   request.expects = line.values("expect");
   request.weights = line.value("weights");
   TERCEL_ASSIGN(request.seed, line.number("seed", 0));
-  TERCEL_ASSIGN(request.threads, line.number("threads", 0));
-  TERCEL_ASSIGN(request.repeat, line.number("repeat", 1));
+  TERCEL_ASSIGN(request.threads, line.number("threads", 0, 0));
+  TERCEL_ASSIGN(request.repeat, line.number("repeat", 1, 1));
   TERCEL_TRY(line.unknownFlag());
   return request;
 }

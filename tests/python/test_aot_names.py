@@ -34,7 +34,11 @@ int main() {
   program.handle__(x, result);
   if (result[1] != 23) return 2;
   program.get_(x, result);
-  return result[0] == 16 ? 0 : 3;
+  if (result[0] != 16) return 3;
+  const uint8_t row[2] = {5, 6};
+  uint8_t rows[2][1] = {};
+  program.const_(row, rows);
+  return rows[1][0] == 7 ? 0 : 4;
 }
 """
 
@@ -108,10 +112,20 @@ def test_headers_of_the_c_library(tmp_path):
 
 def test_keys_that_comments_cannot_hold(tmp_path):
     values = {"*/ int evil; /*": np.float32(1), "a\nb\\": np.float32(2), "*/*/": np.float32(3)}
-    members = {"_values": values, "run": lambda self: self._values["a\nb\\"]}
+    members = {"_values": values, "run": lambda self, x=Program.like(values): x}
     Program.get_compiled_artifact(type("Net", (Program,), members)).save_library(tmp_path)
     check_syntax(tmp_path / "net.h", "-xc", "-std=c11")
+    check_syntax(tmp_path / "net.hpp", "-xc++", "-std=c++17")
     assert "evil;" in (tmp_path / "net.h").read_text()
+
+
+def test_headers_tell_what_a_value_is_called(tmp_path):
+    x = {"a b": np.float32(1), "größe": np.ones(2, np.float32), "same": np.float32(3)}
+    aot.compile(lambda x: x["a b"], x, name="net").save_library(tmp_path)
+    header = (tmp_path / "net.h").read_text()
+    for line in ("x_a_b /* x.a b: f32[] */", "x_gr_e /* x.größe: f32[2] */",
+                 "x_same /* x.same: f32[] */", "result /* f32[] */"):
+        assert line in header
 
 
 def test_what_stands_in_the_way_of_one_file_stops_all(tmp_path):

@@ -250,6 +250,7 @@ def test_an_artifact_is_listed_run_and_compared(tmp_path):
              f"result={tmp_path / 'wanted.npy'}"]
     assert "4 8 12 16" in tool(*words)
     assert "is not that of" in tool(*words, "--repeat=2", fails=True)
+    assert "--repeat takes a number of at least 1" in tool(*words, "--repeat=0", fails=True)
     assert "no procedure sub" in tool(RUN, path, "--procedure=sub", fails=True)
     assert "no argument y" in tool(RUN, path, "--procedure=add", "--input=y=z", fails=True)
 

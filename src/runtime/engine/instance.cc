@@ -12,7 +12,7 @@ namespace tercel::engine {
 namespace {
 
 constexpr size_t kAlignment = program::kDataAlignment;
-constexpr program::FileKind kStateFile{"TERCELST", "state", 1};
+constexpr program::FileKind kStateFile{"TERCELST", "state", 2};
 
 bool isAligned(const void* data) { return reinterpret_cast<uintptr_t>(data) % kAlignment == 0; }
 
