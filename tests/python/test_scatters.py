@@ -47,6 +47,37 @@ def test_lines_of_every_width(agree, rng, dtype):
         agree(lines, x, i)
 
 
+@pytest.mark.parametrize("columns", [(), (1,), (3,), (4,), (1, 8), (16,), (20,), (40,), (2, 2)])
+@pytest.mark.parametrize("dtype", ["float32", "float64", "bfloat16", "complex64", "int16", "uint8"])
+def test_many_of_one_place_in_a_row(agree, rng, columns, dtype):
+    with jax.enable_x64(True):
+        lengths = rng.choice([1, 2, 15, 16, 17, 70, 200], 20)
+        order = np.repeat(rng.integers(-3, 14, 20), lengths).astype(rng.choice(["int32", "int64"]))
+        x = rng.integers(-9, 9, (len(order), *columns)).astype(jnp.dtype(dtype))
+
+        def sums(x, order):
+            y = jnp.arange(12, dtype=x.dtype).reshape(12, *[1] * len(columns)) + 0 * x[:12]
+            kinds = [y.at[order].add(2 * x), jax.vmap(lambda a: y.at[order].add(a))(jnp.stack([x, x]))]
+            if not jnp.iscomplexobj(x):
+                kinds += [y.at[order].max(x, mode="drop"), y.at[order].min(x, mode="clip")]
+            return [*kinds, y.at[order].multiply(jnp.sign(x)), y.at[order].set(1 + 0 * x)]
+
+        agree(sums, x, order)
+
+
+def test_bits_of_one_place_in_a_row(agree, rng):
+    order = np.sort(rng.integers(0, 5, 1000)).astype(np.int32)
+    bits = rng.integers(0, 2**32, 1000, np.uint32)
+    flags = rng.integers(0, 2, 1000).astype(bool)
+
+    def program(bits, flags, order):
+        return (jnp.bincount(order, length=5), jax.ops.segment_max(bits, order, 5),
+                bits[:5].at[order].apply(lambda v: v | 5),
+                flags[:5].at[order].max(flags), jax.ops.segment_min(flags, order, 5))
+
+    agree(program, bits, flags, order)
+
+
 def test_bodies_that_read_what_stands_around(agree, rng):
     x = rng.normal(size=(30, 12)).astype(np.float32)
     i = rng.integers(0, 30, 20).astype(np.int32)
