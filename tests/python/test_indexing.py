@@ -329,3 +329,20 @@ def test_sums_of_weighted_heads(agree, rng, heads, width):
     weights = rng.integers(0, 3, (200, heads)).astype(np.float32)
     agree(lambda h, s, t, a: jax.ops.segment_sum(h[s] * a[..., None], t, 30), h, sent, to, weights)
     agree(lambda h, s, t, a: jax.ops.segment_max(h[s] * a[..., None], t, 30), h, sent, to, weights)
+
+
+@pytest.mark.parametrize("columns", [3, 4, 12, 33])
+@pytest.mark.parametrize("mode", ["clip", "fill", None])
+def test_lines_at_places_of_several_numbers(agree, rng, columns, mode):
+    x = rng.normal(size=(3, 7, 9, 5, columns)).astype(np.float32)
+    i, j = rng.integers(-12, 13, (2, 3, 40)).astype(np.int32)
+    k = rng.integers(0, 256, (3, 40)).astype(np.uint8)
+
+    def lines(x, i, j, k):
+        at = dict(mode=mode)
+        one = lambda x, i, j, k: x.at[i, j, k].get(**at)
+        return (jax.vmap(one)(x, i, j, k), x.at[1, i, j].get(**at)[..., 0, :], x[k % 3, i, j, k],
+                x[:, 2].at[k & 3, i % 9, j].get(**at), x[0].at[:, i, k].get(**at))
+
+    agree(lines, x, i, j, k)
+    agree(jax.grad(lambda *a: sum((y ** 2).sum() for y in lines(*a))), *(v for v in (x, i, j, k)))

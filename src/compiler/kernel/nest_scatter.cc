@@ -72,7 +72,7 @@ void ScatterNest::emitTasks(V first, V last) {
   whole_end_ = whole_ == inner_ ? end_ : b_.binary(Opcode::smin, end_, b_.index(whole_));
   const Body window = [&](const Indices& at) { emitWindow(e, at); };
   if (!mayGoInRuns()) return loops(e, scatter_, {}, window);
-  const std::span<const int64_t> outer = std::span<const int64_t>(scatter_).first(scatter_.size() - 1);
+  const auto outer = std::span<const int64_t>(scatter_).first(scatter_.size() - 1);
   loops(e, outer, {}, [&](const Indices& at) { emitInRuns(e, at, window); });
 }
 

@@ -39,6 +39,8 @@ PassResult hoistInvariants(ir::Module& module);
 PassResult fission(ir::Module& module);
 // Comparisons of integers in the narrowest type that holds both sides.
 PassResult narrowComparisons(ir::Module& module);
+// Gathers of lines that several numbers say the place of: one number each.
+PassResult numberLines(ir::Module& module);
 // Constants from around a region into it.
 PassResult sinkConstants(ir::Module& module);
 // a * b + c as one op where nothing else needs the product.

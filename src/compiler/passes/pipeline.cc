@@ -41,6 +41,7 @@ constexpr Pass kPipeline[] = {
     {"licm", hoistInvariants, 2},
     {"fission", fission, 2},  // after licm: what is captured does not change
     {"narrow", narrowComparisons, 2},  // what it makes twice cse joins
+    {"number_lines", numberLines, 2},  // after all that looks at places one by one
     {"cse", cse, 2},
     {"sink", sinkConstants, 2},  // after the last cse, which would undo it
     {"dce", dce, 2},          // a dead reader would keep a product from its sum
