@@ -11,6 +11,15 @@ using ir::Op;
 using ir::OpKind;
 using ir::Value;
 
+namespace {
+
+int32_t lastOf(const Domain& domain) {
+  return domain.order.empty() ? static_cast<int32_t>(domain.extents.size()) - 1
+                              : domain.order.back();
+}
+
+}  // namespace
+
 // opWeight, but of time: quotients and roots are few instructions that take long.
 double MadeBefore::timeWeight(const Op& o) const {
   constexpr double kQuotient = 12;
@@ -50,10 +59,48 @@ bool MadeBefore::isBetterInVectors(uint32_t p, const Group& group,
   if (!group.has_reduce || domain.extents.size() < 2 || !map.regular ||
       m_.shape(op(p).result()).elements() <= kShort * kShort)
     return false;
-  const int32_t last = domain.order.empty() ? static_cast<int32_t>(domain.extents.size()) - 1
-                                            : domain.order.back();
+  const int32_t last = lastOf(domain);
   if (domain.extents[last] >= kShort) return false;
   return std::ranges::find(map.dims, last) == map.dims.end() && timeBehind(p, kMuch) > kMuch;
+}
+
+// Elements from anywhere, to be summed up in short lines: vectors across these would work out the
+// places of each line again. What joins several is made with them.
+bool MadeBefore::isGatheredForLines(uint32_t p, const Group& group, const AccessMap& map) const {
+  constexpr int64_t kShort = 32, kVector = 8, kFewest = 1024;
+  const Domain& domain = group.domain;
+  if (!group.has_reduce || !map.regular || map.dims.empty()) return false;
+  if (std::ranges::count(domain.reduced, true) != 1) return false;
+  const int32_t last = lastOf(domain);
+  const int64_t line = domain.extents[last];
+  if (!domain.reduced[last] || map.dims.back() != last || line <= 4 || line >= kShort ||
+      line % kVector == 0 || m_.shape(op(p).result()).elements() < kFewest)
+    return false;
+  if (gathersElements(op(p))) return true;
+  size_t most = 0;
+  for (Value v : op(p).operands) most = std::max(most, gathersBehind(v));
+  return ir::isElementwise(op(p).kind) && most < gathersBehind(op(p).result());
+}
+
+bool MadeBefore::gathersElements(const Op& o) const {
+  if (o.kind != OpKind::gather_ || !o.ints(ir::AttrKey::operand_batching_dims).empty()) return false;
+  const ir::Ints& windows = o.ints(ir::AttrKey::offset_dims);
+  return std::ranges::find(windows, m_.shape(o.result()).rank() - 1) == windows.end();
+}
+
+size_t MadeBefore::gathersBehind(Value v) const {
+  constexpr size_t kMost = 32;
+  std::vector<Value> behind = {v};
+  std::unordered_set<uint32_t> gathers, seen;
+  for (size_t i = 0; i < behind.size() && i < kMost; ++i) {
+    const auto made = uses_.positionOf(behind[i]);
+    if (!made || uses_.escapes(*made) || !seen.insert(*made).second) continue;
+    if (gathersElements(op(*made)))
+      gathers.insert(*made);
+    else if (ir::isElementwise(op(*made).kind))
+      behind.insert(behind.end(), op(*made).operands.begin(), op(*made).operands.end());
+  }
+  return gathers.size();
 }
 
 // Short rows, wherever they lie, fill no vectors: what takes long is made before.

@@ -13,7 +13,7 @@ class MadeBefore {
   // The op at position p, whose result the group would read so.
   bool isBetter(uint32_t p, const Group& group, const AccessMap& map) const {
     return bringsMuch(p, map) || isBetterInVectors(p, group, map) ||
-           isGatheredInRows(p, group, map);
+           isGatheredForLines(p, group, map) || isGatheredInRows(p, group, map);
   }
 
  private:
@@ -22,6 +22,9 @@ class MadeBefore {
   double timeBehind(uint32_t p, double most) const;
   bool bringsMuch(uint32_t p, const AccessMap& map) const;
   bool isBetterInVectors(uint32_t p, const Group& group, const AccessMap& map) const;
+  bool isGatheredForLines(uint32_t p, const Group& group, const AccessMap& map) const;
+  bool gathersElements(const ir::Op& o) const;
+  size_t gathersBehind(ir::Value v) const;
   bool isGatheredInRows(uint32_t p, const Group& group, const AccessMap& map) const;
 
   const ir::Module& m_;
