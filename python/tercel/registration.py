@@ -1,5 +1,7 @@
 """Makes Tercel known to JAX. Everything that depends on JAX's version is in this file."""
 
+import atexit
+import ctypes
 import functools
 import inspect
 import os
@@ -33,6 +35,7 @@ def initialize():
     library = _library_in_environment()
     if library:  # JAX registers the backend itself
         _share_handlers(library)
+        atexit.register(_keep_made)  # it runs before JAX drops what it made
         return
     _let_cpu_in()
     if _platforms()[0] == NAME:  # the default
@@ -44,8 +47,7 @@ def initialize():
     except Exception as error:  # told to those who ask for Tercel, and to nobody else
         factory, c_api = functools.partial(_fail, error), None
     else:
-        factory = functools.partial(
-            xla_bridge.make_pjrt_c_api_client, NAME, lambda: dict(_options))
+        factory = _make_client
     wanted = {
         "priority": PRIORITY,
         # Where JAX_PLATFORMS names Tercel, JAX reports a failure whatever this says.
@@ -57,6 +59,22 @@ def initialize():
     known = inspect.signature(xla_bridge.register_backend_factory).parameters
     xla_bridge.register_backend_factory(
         NAME, factory, **{key: value for key, value in wanted.items() if key in known})
+
+
+def _make_client():
+    client = xla_bridge.make_pjrt_c_api_client(NAME, lambda: dict(_options))
+    _keep(client)
+    return client
+
+
+def _keep(client):
+    """Never destroyed: NumPy's views of arrays call it when they go, and do not hold it."""
+    ctypes.pythonapi.Py_IncRef(ctypes.py_object(client))
+
+
+def _keep_made():
+    if client := getattr(xla_bridge, "_backends", {}).get(NAME):
+        _keep(client)
 
 
 def _library_in_environment():

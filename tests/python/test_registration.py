@@ -7,6 +7,9 @@ import sys
 import jax
 import pytest
 
+import tercel as package
+import tercel.library
+
 
 def run(program, **environment):
     """The outcome of a Python program with these variables; None unsets one."""
@@ -133,6 +136,21 @@ def test_subnormals_flushed_on_demand():
     assert done.returncode == 0, done.stderr
     kept = run(FLUSHED, TERCEL_FLUSH_SUBNORMALS="0")
     assert "AssertionError" in kept.stderr
+
+
+@pytest.mark.parametrize("from_environment", [False, True])
+def test_views_that_outlive_what_jax_drops_at_exit(tmp_path, from_environment):
+    (tmp_path / "kept.py").write_text(
+        "import jax, numpy as np\ndef f(x): return x + 1\n"
+        "P = {'view': (f, (jax.nn.softmax(np.ones((60, 60), np.float32)).__array__(),))}\n")
+    path = str(package.library.library_path())
+    names = f"tercel:{path}" if from_environment else None
+    done = run(f"import sys; sys.path.insert(0, {str(tmp_path)!r})\nimport jax\n"
+               "from kept import f, P\nimport numpy as np\n"
+               "x = jax.device_put(np.ones((8, 8), np.float32), jax.devices('tercel')[0])\n"
+               "jax.block_until_ready(jax.jit(lambda *a: f(*a))(x))",
+               MALLOC_PERTURB_="165", JAX_PLATFORMS="tercel", PJRT_NAMES_AND_LIBRARY_PATHS=names)
+    assert done.returncode == 0, done.stderr
 
 
 def test_from_dlpack_gives_arrays_of_the_default_device():

@@ -55,6 +55,7 @@ class ElementLoops {
   bool chooseAllRows();
   void goOverRows();
   bool readsInRows(size_t outer, int64_t length) const;
+  int64_t mostOps(int64_t vectors) const;
   int64_t opsWithin(int64_t neighbours) const;
   bool sharesFunction(const ShortRows& rows, size_t outer) const;
   bool suits(ShortRows& rows, size_t outer, bool fills_vectors) const;

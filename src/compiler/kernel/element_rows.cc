@@ -7,8 +7,13 @@
 
 namespace tercel::kernel {
 
-// Written out in all vectors. Rows of their own leave lanes empty, and wait for each other.
-constexpr int64_t kMostOps = 1000;
+// Written out in all vectors. Rows of their own leave lanes empty, and wait for each other. Masks
+// and shuffles of many lanes are long in themselves.
+int64_t ElementLoops::mostOps(int64_t vectors) const {
+  constexpr int64_t kMany = 16;
+  if (std::max<int64_t>(lanes_, vectors) <= kMany) return 1000;
+  return low_.mayStoreAgain() ? 40 : 160;
+}
 
 bool ElementLoops::knowsPlaces() const {
   const ir::Module& m = low_.module;
@@ -128,7 +133,8 @@ bool ElementLoops::chooseAllRows() {
   rows.vectors = (elements + lanes_ - 1) / lanes_;
   // More than there are, where the last vector is not whole.
   rows.rows = (rows.vectors * lanes_ + rows.length - 1) / rows.length;
-  if (rows.length >= lanes_ || rows.vectors * opsWithin(elements) > kMostOps) return false;
+  if (rows.length >= lanes_ || rows.vectors * opsWithin(elements) > mostOps(rows.vectors))
+    return false;
   if (!readsInRows(0, rows.length)) return false;
   short_ = rows;
   return true;
@@ -136,10 +142,11 @@ bool ElementLoops::chooseAllRows() {
 
 // fills_vectors: longer than what is worth it but for what is made once.
 bool ElementLoops::suits(ShortRows& rows, size_t outer, bool fills_vectors) const {
+  constexpr int64_t kFewOps = 160;
   const int64_t all = opsWithin(plan_.groupExtent(outer) * rows.length);
   const int64_t once = rows.same.empty() ? 0 : all - opsWithin(rows.length);
-  const int64_t most_ops = fills_vectors ? 160 : kMostOps;
   auto fits = [&](int64_t vectors) {
+    const int64_t most_ops = fills_vectors ? kFewOps : mostOps(vectors);
     rows.vectors = vectors;
     rows.rows = vectors * lanes_ / rows.length;
     return plan_.groupExtent(outer) >= rows.rows && vectors * (all - once) <= most_ops;
