@@ -7,10 +7,11 @@
 
 namespace tercel::kernel {
 
+constexpr int64_t kMany = 16;  // lanes or vectors
+
 // Written out in all vectors. Rows of their own leave lanes empty, and wait for each other. Masks
 // and shuffles of many lanes are long in themselves.
 int64_t ElementLoops::mostOps(int64_t vectors) const {
-  constexpr int64_t kMany = 16;
   if (std::max<int64_t>(lanes_, vectors) <= kMany) return 1000;
   return low_.mayStoreAgain() ? 40 : 160;
 }
@@ -68,15 +69,21 @@ bool ElementLoops::sharesFunction(const ShortRows& rows, size_t outer) const {
   return cost > kDear;
 }
 
-// Those that compute something else within so many neighbours of the domain.
+// Those that compute something else within so many neighbours of the domain. A pad of flags takes
+// its masks from bytes.
 int64_t ElementLoops::opsWithin(int64_t neighbours) const {
   const int64_t apart = elementCount(piece_.extents) / neighbours;
-  return std::ranges::count_if(low_.cluster.ops, [&](ir::OpId id) {
+  constexpr int64_t kPaddedFlags = 4;
+  int64_t count = 0;
+  for (ir::OpId id : low_.cluster.ops) {
     const ir::Op& op = low_.module.op(id);
     const bool is_read = op.kind == ir::OpKind::constant_ || op.kind == ir::OpKind::reshape_ ||
                          op.kind == ir::OpKind::broadcast_in_dim_;
-    return !is_read && low_.module.shape(op.result()).elements() > apart;
-  });
+    const Shape& shape = low_.module.shape(op.result());
+    if (is_read || shape.elements() <= apart) continue;
+    count += op.kind == ir::OpKind::pad_ && isPred(shape.dtype) ? kPaddedFlags : 1;
+  }
+  return count;
 }
 
 // What is the same all along the rows is spread over them by a broadcast, and read where the row is.
