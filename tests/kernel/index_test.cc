@@ -66,6 +66,15 @@ TEST_F(Space, PlacesHaveTheWordsThatHoldThem) {
   EXPECT_EQ(wordOf(space.scale(space.quotient(lane, 3), int64_t{1} << 28)), Scalar::i64);
 }
 
+TEST_F(Space, RowsOfRowsAreCountedByTheirOwnNumbers) {
+  const Index all = space.linear(loops, kExtents);
+  const Index row = space.linear({loops.begin(), 2}, {kExtents, 2});
+  EXPECT_EQ(space.quotient(all, 40), space.quotient(loops[0], 2));
+  EXPECT_EQ(space.quotient(all, 10), space.quotient(row, 2));
+  const Index within = space.scale(space.remainder(loops[0], 2), 20);
+  EXPECT_EQ(space.remainder(all, 40), space.add(within, space.remainder(all, 20)));
+}
+
 TEST_F(Space, QuotientAndRemainderAreThoseOfTheValue) {
   for (int round = 0; round < 400; ++round) {
     Index a = random();

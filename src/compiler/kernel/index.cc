@@ -1,6 +1,7 @@
 #include "compiler/kernel/index.h"
 
 #include <algorithm>
+#include <numeric>
 
 #include "core/status.h"
 
@@ -119,17 +120,35 @@ int64_t IndexSpace::highest(const Index& a) const {
   return sum;
 }
 
-// Takes the multiples of the divisor out of `a`; what is left stands in one atom.
-Index IndexSpace::divided(Atom::Kind kind, const Index& a, int64_t divisor) {
-  Index whole, rest;
+// a = unit * first + second, as far as terms and constant are such multiples.
+std::pair<Index, Index> IndexSpace::inUnits(const Index& a, int64_t unit) const {
+  Index units, rest;
   for (Term t : a.terms) {
-    if (t.factor % divisor == 0)
-      addTerm(whole, {t.atom, t.factor / divisor});
+    if (t.factor % unit == 0)
+      addTerm(units, {t.atom, t.factor / unit});
     else
       addTerm(rest, t);
   }
-  whole.constant = floorDiv(a.constant, divisor);
-  rest.constant = floorMod(a.constant, divisor);
+  units.constant = floorDiv(a.constant, unit);
+  rest.constant = floorMod(a.constant, unit);
+  return {units, rest};
+}
+
+// A part of the divisor that a has multiples of, and less than one besides: rows of an array, of
+// which a few are a row of another. 1: none.
+int64_t IndexSpace::unitOf(const Index& a, int64_t divisor) const {
+  for (Term t : a.terms) {
+    const int64_t unit = std::gcd(t.factor, divisor);
+    if (unit == 1) continue;
+    const Index rest = inUnits(a, unit).second;
+    if (lowest(rest) >= 0 && highest(rest) < unit) return unit;
+  }
+  return 1;
+}
+
+// Takes the multiples of the divisor out of `a`; what is left stands in one atom.
+Index IndexSpace::divided(Atom::Kind kind, const Index& a, int64_t divisor) {
+  auto [whole, rest] = inUnits(a, divisor);
   if (lowest(rest) < 0) {  // keep the part under division non-negative
     int64_t shift = (-lowest(rest) + divisor - 1) / divisor;
     rest.constant += shift * divisor;
@@ -141,6 +160,11 @@ Index IndexSpace::divided(Atom::Kind kind, const Index& a, int64_t divisor) {
     if (!want_quotient) return Index(floorMod(rest.constant, divisor));
     whole.constant += rest.constant / divisor;
     return whole;
+  }
+  if (const int64_t unit = unitOf(rest, divisor); unit > 1) {
+    const auto [units, below] = inUnits(rest, unit);
+    const Index of_units = divided(kind, units, divisor / unit);
+    return want_quotient ? add(whole, of_units) : add(scale(of_units, unit), below);
   }
   if (rest.terms.size() == 1 && rest.constant == 0 && rest.terms[0].factor == 1) {
     const Atom& only = atoms_[rest.terms[0].atom];

@@ -8,6 +8,7 @@
 #include <map>
 #include <span>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "compiler/kernel/builder.h"
@@ -116,6 +117,8 @@ class IndexSpace {
  private:
   uint32_t addAtom(Atom atom);
   Index atomIndex(uint32_t id) const;
+  std::pair<Index, Index> inUnits(const Index& a, int64_t unit) const;
+  int64_t unitOf(const Index& a, int64_t divisor) const;
   Index divided(Atom::Kind kind, const Index& a, int64_t divisor);
   Index recombined(Index a) const;
   Index loopsOf(const Index& a) const;
