@@ -65,6 +65,23 @@ def test_many_of_one_place_in_a_row(agree, rng, columns, dtype):
         agree(sums, x, order)
 
 
+@pytest.mark.parametrize("rising", [False, True])
+@pytest.mark.parametrize("columns", [64, 100, 260])
+def test_updates_that_no_cache_holds(agree, rng, columns, rising):
+    count = (9 << 20) // 4 // columns
+    places = rng.integers(-200, 500, count).astype(np.int32)
+    places[count // 3 : count // 2] = 7
+    places = np.sort(places) if rising else places
+    updates = rng.integers(-9, 9, (count, columns)).astype(np.float32)
+
+    def program(updates, places):
+        y = jnp.ones((300, columns))
+        return (y.at[places].add(updates, mode="drop"), jax.ops.segment_max(updates, places, 300),
+                jnp.ones((2, 300, columns)).at[1, places].add(updates))
+
+    agree(program, updates, places)
+
+
 def test_bits_of_one_place_in_a_row(agree, rng):
     order = np.sort(rng.integers(0, 5, 1000)).astype(np.int32)
     bits = rng.integers(0, 2**32, 1000, np.uint32)

@@ -1,5 +1,4 @@
 #include <algorithm>
-#include <bit>
 
 #include "compiler/kernel/scatter_nest.h"
 
@@ -12,12 +11,6 @@ namespace {
 
 bool contains(const ir::Ints& list, size_t d) {
   return std::find(list.begin(), list.end(), static_cast<int64_t>(d)) != list.end();
-}
-
-// What is left of a line beside whole vectors is a smaller vector or two: a masked store holds up
-// the loads of the same line, which the next window often is.
-bool hasFewPieces(int64_t rest) {
-  return rest >= 0 && std::popcount(static_cast<uint64_t>(rest)) <= 2;
 }
 
 }  // namespace
@@ -39,41 +32,27 @@ ScatterNest::ScatterNest(Lowering& low)
 
 void ScatterNest::run() {
   chooseLanes();
+  chooseRows();
   low_.forTaskRange(tasks_, [&](V first, V last) { emitTasks(first, last); });
-}
-
-void ScatterNest::chooseLanes() {
-  lanes_ = scattersLines(m_, op_) ? vectorLanes(m_, low_.cluster, low_.machine) : 1;
-  inner_ = window_.empty() ? 1 : window_.back();
-  while (lanes_ > 1 && lanes_ / 2 >= inner_) lanes_ /= 2;
-  if (lanes_ > inner_ && hasFewPieces(inner_ - lanes_ / 2)) lanes_ /= 2;
-  const bool in_pieces = lanes_ <= inner_ && hasFewPieces(inner_ % lanes_);
-  whole_ = in_pieces ? inner_ / lanes_ * lanes_ : inner_;
-  block_ = lanes_ == 1 ? inner_ : std::min<int64_t>(inner_, blockOfLine());
-  if (inner_ > 0) tasks_ = (inner_ + block_ - 1) / block_;
-}
-
-// What a task has of a line: few of them, as each goes over all windows, and no line of the cache
-// is another's too.
-int64_t ScatterNest::blockOfLine() const {
-  constexpr int64_t kTasks = 4, kMostVectors = 8;
-  const auto bytes = static_cast<int64_t>(byteSize(m_.shape(op_.operand(0)).dtype));
-  if (inner_ * bytes % kLineBytes) return kMostVectors * lanes_;
-  const int64_t line = std::max<int64_t>(kLineBytes / bytes, lanes_);
-  return std::clamp((inner_ / kTasks + line - 1) / line * line, line, kMostVectors * lanes_);
 }
 
 void ScatterNest::emitTasks(V first, V last) {
   Emitter e(b_, space_, m_, lanes_);
   low_.bindInputs(e);
-  begin_ = tasks_ == 1 ? b_.index(0) : b_.imul(first, b_.index(block_));
+  const bool cuts_lines = tasks_ > 1 && rows_ < 0;
+  begin_ = cuts_lines ? b_.imul(first, b_.index(block_)) : b_.index(0);
   end_ = b_.index(inner_);
-  if (tasks_ > 1) end_ = b_.binary(Opcode::smin, b_.imul(last, b_.index(block_)), end_);
+  if (cuts_lines) end_ = b_.binary(Opcode::smin, b_.imul(last, b_.index(block_)), end_);
+  if (rows_ >= 0) e.scope([&] { emitRows(e, first, last); });
   whole_end_ = whole_ == inner_ ? end_ : b_.binary(Opcode::smin, end_, b_.index(whole_));
   const Body window = [&](const Indices& at) { emitWindow(e, at); };
-  if (!mayGoInRuns()) return loops(e, scatter_, {}, window);
-  const auto outer = std::span<const int64_t>(scatter_).first(scatter_.size() - 1);
-  loops(e, outer, {}, [&](const Indices& at) { emitInRuns(e, at, window); });
+  auto all = [&] {
+    if (!mayGoInRuns()) return loops(e, scatter_, {}, window);
+    const auto outer = std::span<const int64_t>(scatter_).first(scatter_.size() - 1);
+    loops(e, outer, {}, [&](const Indices& at) { emitInRuns(e, at, window); });
+  };
+  if (rows_ < 0) return all();
+  b_.ifThen(b_.compare(Opcode::icmp, Predicate::ne, row_count_, b_.index(0)), all);
 }
 
 void ScatterNest::loops(Emitter& e, std::span<const int64_t> extents, const Indices& outer,
@@ -138,7 +117,10 @@ std::vector<ScatterNest::Limit> ScatterNest::limitsOf(std::span<const V> start) 
   std::vector<Limit> limits;
   for (size_t d = 0; d < dims.size(); ++d) {
     const int64_t size = window_of_[d] < 0 ? 1 : window_[static_cast<size_t>(window_of_[d])];
-    if (start[d].valid()) limits.push_back({start[d], b_.index(dims[d] - size + 1)});
+    if (static_cast<int64_t>(d) == rows_)
+      limits.push_back({b_.isub(start[d], first_row_), row_count_});
+    else if (start[d].valid())
+      limits.push_back({start[d], b_.index(dims[d] - size + 1)});
   }
   return limits;
 }
@@ -182,7 +164,7 @@ void ScatterNest::alongLine(Emitter& e, const LineBody& body) {
     if (whole_ % lanes_) guard = firstLanes(b_, lanes_, b_.isub(b_.index(inner_), i));
     body(e, space_.loop(i, inner_, lanes_ > 1), guard);
   };
-  if (whole_ % lanes_ || block_ % lanes_ || lanes_ == 1) {
+  if (whole_ % lanes_ || (rows_ < 0 && block_ % lanes_) || lanes_ == 1) {
     b_.forLoop(begin_, whole_end_, lanes_, overVectors);
   } else {  // what divides a vector's lanes is then known of each
     auto count = [&](V i) { return b_.binary(Opcode::udiv, i, b_.index(lanes_)); };
@@ -206,7 +188,7 @@ void ScatterNest::atEndOfLine(const LineBody& body) {
 
 // Whether one of the tasks has the end of the line.
 void ScatterNest::ifAtEnd(const std::function<void()>& emit) {
-  if (tasks_ == 1) return emit();
+  if (tasks_ == 1 || rows_ >= 0) return emit();
   b_.ifThen(b_.compare(Opcode::icmp, Predicate::eq, end_, b_.index(inner_)), emit);
 }
 

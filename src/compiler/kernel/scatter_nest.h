@@ -1,6 +1,6 @@
 // scatter in place: the outputs' memory holds the operands when the kernel starts. Updates are
-// applied in row-major order, each computed where it is; a task does a part of every window, and
-// tasks that run together do theirs at once.
+// applied in row-major order, each computed where it is; a task does a part of every window, or all
+// of some, and tasks that run together do theirs at once.
 #pragma once
 #include "compiler/kernel/nest.h"
 
@@ -19,8 +19,12 @@ class ScatterNest {
     V start, limit;
   };
 
+  // nest_scatter_tasks.cc
   void chooseLanes();
+  void chooseRows();
   int64_t blockOfLine() const;
+  void emitRows(Emitter& e, V first, V last);
+
   void emitTasks(V first, V last);
   void loops(Emitter& e, std::span<const int64_t> extents, const Indices& outer, const Body& body);
   void inTurns(V first, int64_t count, int64_t at_once, const Turn& turn);
@@ -67,7 +71,9 @@ class ScatterNest {
   int64_t inner_ = 1;
   int64_t block_ = 1;
   int64_t whole_ = 1;  // elements of a line that are taken in vectors of lanes_
+  int64_t rows_ = -1;  // the operand's dimension that is divided among the tasks; -1: lines are
   V begin_, end_, whole_end_;  // of the tasks being emitted, along a line
+  V first_row_, row_count_;    // and of rows_
 };
 
 }  // namespace tercel::kernel
