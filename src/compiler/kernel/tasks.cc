@@ -25,13 +25,13 @@ void emitElementLoops(Lowering& low, const Dims& domain, const Evaluate& evaluat
   int64_t count = 0;
   for (const ElementLoops& piece : loops) count += piece.tasks();
   Builder& b = low.builder;
-  low.forTasks(count, [&](V task) {
-    int64_t first = 0;
+  low.forTaskRange(count, [&](V begin, V end) {
     for (ElementLoops& piece : loops) {
-      V own = b.isub(task, b.index(first));
-      V is_own = b.compare(Opcode::icmp, Predicate::ult, own, b.index(piece.tasks()));
-      b.ifThen(is_own, [&] { piece.emitTask(own); });
-      first += piece.tasks();
+      const V from = b.binary(Opcode::smax, begin, b.index(0));
+      const V to = b.binary(Opcode::smin, end, b.index(piece.tasks()));
+      b.forLoop(from, to, 1, [&](V task) { piece.emitTask(task); });
+      begin = b.isub(begin, b.index(piece.tasks()));
+      end = b.isub(end, b.index(piece.tasks()));
     }
   });
 }
