@@ -57,11 +57,21 @@ const Shape& written(const ir::Module& m, const Op& op, Nest nest) {
   return m.shape(op.result());
 }
 
+// Places are worked out one at a time, what lies in a line there is a vector or some.
+double scatteredElements(const ir::Module& m, const Op& scatter) {
+  constexpr double kPlace = 20, kInLine = 0.6;
+  const Shape& updates = m.shape(scatter.operands.back());
+  const auto elements = static_cast<double>(updates.elements());
+  if (!scattersLines(m, scatter) || elements == 0) return kPlace * elements;
+  const auto line = static_cast<size_t>(scatter.ints(ir::AttrKey::update_window_dims).back());
+  return elements * (kPlace / static_cast<double>(updates.dims[line]) + kInLine);
+}
+
 // All elements of an op, nanoseconds.
 double opCost(const ir::Module& m, const Op& op, Nest nest, double step = kScalarStep) {
   if (op.results.empty() || m.type(op.result()).is_token) return 0;
   double elements = static_cast<double>(written(m, op, nest).elements());
-  if (op.kind == OpKind::scatter_) elements *= 20;
+  if (op.kind == OpKind::scatter_) elements = scatteredElements(m, op);
   return elements * (elementCost(m, op) + step * stepsPerElement(m, op));
 }
 
