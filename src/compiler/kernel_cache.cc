@@ -246,6 +246,21 @@ double costOf(const program::Program& program, uint32_t sequence) {
   return cost;
 }
 
+// What a step makes of nothing for one thread to go over, as a scatter does, is made by one too:
+// what another has in its cache takes longer to fetch than to make.
+void fillWhereUsed(program::Sequence& sequence) {
+  for (size_t i = 0; i < sequence.size(); ++i) {
+    program::Step& fill = sequence[i];
+    if (fill.kind != program::StepKind::kernel || fill.slots.size() != 1) continue;
+    const auto user = std::find_if(
+        sequence.begin() + static_cast<ptrdiff_t>(i) + 1, sequence.end(), [&](const auto& step) {
+          return std::ranges::find(step.slots, fill.slots[0]) != step.slots.end();
+        });
+    if (user != sequence.end() && user->kind == program::StepKind::kernel && user->tasks == 1)
+      fill.grain = fill.tasks;
+  }
+}
+
 void completeSteps(program::Program& program, const std::vector<Shared>& kernels) {
   for (program::Sequence& sequence : program.sequences) {
     for (program::Step& step : sequence) {
@@ -258,6 +273,7 @@ void completeSteps(program::Program& program, const std::vector<Shared>& kernels
                        : std::max<int64_t>(1, static_cast<int64_t>(
                              static_cast<double>(kernel.tasks) * kInlineCost / 2 / kernel.cost));
     }
+    fillWhereUsed(sequence);
   }
   program.cost += costOf(program, 0);
 }
