@@ -252,6 +252,7 @@ void fillWhereUsed(program::Sequence& sequence) {
   for (size_t i = 0; i < sequence.size(); ++i) {
     program::Step& fill = sequence[i];
     if (fill.kind != program::StepKind::kernel || fill.slots.size() != 1) continue;
+    if (fill.grain >= fill.tasks) continue;
     const auto user = std::find_if(
         sequence.begin() + static_cast<ptrdiff_t>(i) + 1, sequence.end(), [&](const auto& step) {
           return std::ranges::find(step.slots, fill.slots[0]) != step.slots.end();

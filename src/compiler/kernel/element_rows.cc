@@ -7,13 +7,14 @@
 
 namespace tercel::kernel {
 
-constexpr int64_t kMany = 16;  // lanes or vectors
+constexpr int64_t kFewOps = 160;
 
 // Written out in all vectors. Rows of their own leave lanes empty, and wait for each other. Masks
 // and shuffles of many lanes are long in themselves.
 int64_t ElementLoops::mostOps(int64_t vectors) const {
+  constexpr int64_t kMany = 16;  // lanes or vectors
   if (std::max<int64_t>(lanes_, vectors) <= kMany) return 1000;
-  return low_.mayStoreAgain() ? 40 : 160;
+  return low_.mayStoreAgain() ? 40 : kFewOps;
 }
 
 bool ElementLoops::knowsPlaces() const {
@@ -149,7 +150,6 @@ bool ElementLoops::chooseAllRows() {
 
 // fills_vectors: longer than what is worth it but for what is made once.
 bool ElementLoops::suits(ShortRows& rows, size_t outer, bool fills_vectors) const {
-  constexpr int64_t kFewOps = 160;
   const int64_t all = opsWithin(plan_.groupExtent(outer) * rows.length);
   const int64_t once = rows.same.empty() ? 0 : all - opsWithin(rows.length);
   auto fits = [&](int64_t vectors) {

@@ -39,10 +39,9 @@ void ScatterNest::run() {
 void ScatterNest::emitTasks(V first, V last) {
   Emitter e(b_, space_, m_, lanes_);
   low_.bindInputs(e);
-  const bool cuts_lines = tasks_ > 1 && rows_ < 0;
-  begin_ = cuts_lines ? b_.imul(first, b_.index(block_)) : b_.index(0);
+  begin_ = cutsLines() ? b_.imul(first, b_.index(block_)) : b_.index(0);
   end_ = b_.index(inner_);
-  if (cuts_lines) end_ = b_.binary(Opcode::smin, b_.imul(last, b_.index(block_)), end_);
+  if (cutsLines()) end_ = b_.binary(Opcode::smin, b_.imul(last, b_.index(block_)), end_);
   if (rows_ >= 0) e.scope([&] { emitRows(e, first, last); });
   whole_end_ = whole_ == inner_ ? end_ : b_.binary(Opcode::smin, end_, b_.index(whole_));
   const Body window = [&](const Indices& at) { emitWindow(e, at); };
@@ -93,9 +92,13 @@ Elem ScatterNest::indexAt(Emitter& e, const Indices& at, size_t k) {
   return e.at(op_.operand(count_), where);
 }
 
+// The dimension of all windows' numbers that is dimension d of the indices.
+size_t ScatterNest::scatterDim(int64_t d) const {
+  return static_cast<size_t>(d - (d > op_.integer(AttrKey::index_vector_dim) ? 1 : 0));
+}
+
 // Where the window starts, per operand dimension; invalid V: at 0.
 std::vector<V> ScatterNest::windowStart(Emitter& e, const Indices& at) {
-  const auto vector_dim = static_cast<size_t>(op_.integer(AttrKey::index_vector_dim));
   const auto& map = op_.ints(AttrKey::scatter_dims_to_operand_dims);
   std::vector<V> start(window_of_.size());
   for (size_t k = 0; k < map.size(); ++k) {
@@ -104,11 +107,8 @@ std::vector<V> ScatterNest::windowStart(Emitter& e, const Indices& at) {
   }
   const auto& batching = op_.ints(AttrKey::input_batching_dims);
   const auto& in_indices = op_.ints(AttrKey::scatter_indices_batching_dims);
-  for (size_t k = 0; k < batching.size(); ++k) {
-    const auto d = static_cast<size_t>(in_indices[k]);
-    start[static_cast<size_t>(batching[k])] =
-        space_.emitScalar(at[d - (d > vector_dim ? 1 : 0)]);
-  }
+  for (size_t k = 0; k < batching.size(); ++k)
+    start[static_cast<size_t>(batching[k])] = space_.emitScalar(at[scatterDim(in_indices[k])]);
   return start;
 }
 
@@ -188,7 +188,7 @@ void ScatterNest::atEndOfLine(const LineBody& body) {
 
 // Whether one of the tasks has the end of the line.
 void ScatterNest::ifAtEnd(const std::function<void()>& emit) {
-  if (tasks_ == 1 || rows_ >= 0) return emit();
+  if (!cutsLines()) return emit();
   b_.ifThen(b_.compare(Opcode::icmp, Predicate::eq, end_, b_.index(inner_)), emit);
 }
 

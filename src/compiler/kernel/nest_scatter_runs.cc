@@ -44,10 +44,8 @@ bool ScatterNest::mayGoInRuns() const {
   if (tasks_ > 1 || count_ > 1) return false;
   if (op_.ints(AttrKey::scatter_dims_to_operand_dims).size() != 1) return false;
   if (!isReorderable(m_, op_.regions[0])) return false;
-  const auto vector_dim = op_.integer(AttrKey::index_vector_dim);
-  const auto last = static_cast<int64_t>(scatter_.size()) - 1;
   for (int64_t d : op_.ints(AttrKey::scatter_indices_batching_dims))
-    if (d - (d > vector_dim ? 1 : 0) == last) return false;
+    if (scatterDim(d) + 1 == scatter_.size()) return false;
   if (elementCount(window_) != inner_) return false;
   return inner_ > 0 && whole_ % lanes_ == 0 && whole_ / lanes_ <= 1 &&
          whole_ / lanes_ + std::popcount(static_cast<uint64_t>(inner_ - whole_)) <= kMostPieces;

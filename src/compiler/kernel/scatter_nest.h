@@ -25,11 +25,13 @@ class ScatterNest {
   int64_t blockOfLine() const;
   void emitRows(Emitter& e, V first, V last);
 
+  bool cutsLines() const { return tasks_ > 1 && rows_ < 0; }
   void emitTasks(V first, V last);
   void loops(Emitter& e, std::span<const int64_t> extents, const Indices& outer, const Body& body);
   void inTurns(V first, int64_t count, int64_t at_once, const Turn& turn);
   int64_t turnsAtOnce() const;
 
+  size_t scatterDim(int64_t d) const;
   std::vector<V> windowStart(Emitter& e, const Indices& at);
   Elem indexAt(Emitter& e, const Indices& at, size_t k);
   std::vector<Limit> limitsOf(std::span<const V> start) const;

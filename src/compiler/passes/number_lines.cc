@@ -1,5 +1,5 @@
-// Gathers of lines whose places are several numbers each, as x[i, j] has them: one number each, made
-// for many lines at once, where kernels would work out one place at a time.
+// Gathers of lines whose places are several numbers each, as x[i, j] has them: one number each,
+// made for many lines at once, where kernels would work out one place at a time.
 #include <algorithm>
 
 #include "compiler/passes/dimensions.h"
@@ -19,8 +19,8 @@ class Numbering : public Rewriter {
 
  protected:
   bool visit(OpId id) override {
+    if (op(id).kind != OpKind::gather_ || !isWorthwhile(op(id))) return false;
     const Op gather = op(id);
-    if (gather.kind != OpKind::gather_ || !isWorthwhile(gather)) return false;
     const Values operands{reshape(gather.operand(0), joined(gather, shape(gather.operand(0)).dims)),
                           numbers(gather)};
     replace(gather.result(),
