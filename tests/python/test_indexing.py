@@ -346,3 +346,16 @@ def test_lines_at_places_of_several_numbers(agree, rng, columns, mode):
 
     agree(lines, x, i, j, k)
     agree(jax.grad(lambda *a: sum((y ** 2).sum() for y in lines(*a))), *(v for v in (x, i, j, k)))
+
+
+@pytest.mark.parametrize("change", [
+    lambda x: x.at[:].apply(jnp.sin), lambda x: x.at[:].multiply(3), lambda x: x.at[...].max(4.5),
+    lambda x: x.at[2:].multiply(3), lambda x: x.at[:].add(1), lambda x: x.at[:].set(7),
+    lambda x: x.at[jnp.array([3, 1])].multiply(3)], ids=lambda _: "change")
+def test_what_is_changed_where_a_predicate_says(agree, change):
+    x = np.arange(32, dtype=np.float32)
+    for p in (False, True):
+        agree(lambda p, x: jnp.where(p, change(x), x), p, x)
+        agree(lambda p, x: jnp.where(p, x, change(x)), p, x)
+    agree(jax.vmap(lambda p, x: jnp.where(p, change(x), x)), np.arange(4) % 2 == 0,
+          np.arange(128, dtype=np.float32).reshape(4, 32))

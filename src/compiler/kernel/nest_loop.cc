@@ -6,7 +6,9 @@
 namespace tercel::kernel {
 
 Status lowerLoop(Lowering& low) {
-  if (lowerJoined(low) || lowerInterleaved(low) || lowerPermuted(low) || lowerTransposed(low)) return Status();
+  if (lowerJoined(low) || lowerJoinedLines(low) || lowerInterleaved(low) || lowerPermuted(low) ||
+      lowerTransposed(low))
+    return Status();
   const Dims& dims = low.module.shape(low.cluster.outputs[0]).dims;
   emitElementLoops(low, dims, [&](Emitter& e, const Indices& at) {
     storeOutputs(low, e, dims, at);

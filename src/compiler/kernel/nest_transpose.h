@@ -1,5 +1,8 @@
 // The loop nest's variants for clusters that turn memory.
 #pragma once
+#include <algorithm>
+#include <bit>
+
 #include "compiler/kernel/nest.h"
 
 namespace tercel::kernel {
@@ -21,6 +24,13 @@ bool lowerInterleaved(Lowering& low);
 
 // The same where rows of a few elements are made in different ways.
 bool lowerJoined(Lowering& low);
+// The same where their lines have several elements: so many vectors in a row at most.
+inline constexpr int64_t kMostLineVectors = 48;
+bool lowerJoinedLines(Lowering& low);
+// Lanes of the vectors that make a line.
+inline int64_t lanesOfLine(int64_t elements, int64_t most) {
+  return std::min(most, static_cast<int64_t>(std::bit_floor(static_cast<uint64_t>(elements))));
+}
 
 // The same where lines are short on one side, or words of several elements move.
 bool lowerPermuted(Lowering& low);

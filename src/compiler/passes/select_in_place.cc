@@ -76,6 +76,7 @@ class SelectInPlace {
   bool choosesPlaces(const Op& op) const {
     const DType index = rw_.shape(op.operand(1)).dtype;
     if (!isInteger(index) || isUnsigned(index)) return false;
+    if (op.ints(AttrKey::scatter_dims_to_operand_dims).empty()) return false;  // all one place
     return std::ranges::all_of(where_.dimensions, [&](int64_t d) {
       return contains(op.ints(AttrKey::input_batching_dims), d);
     });

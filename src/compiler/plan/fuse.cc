@@ -50,7 +50,7 @@ class Fusion {
     if (updatesInPlace(o.kind)) return startGroup(p, false);
     if (!isFusible(m_, o)) return startGroup(p, true);
     if (uses_.escapes(p)) return startGroup(p, o.kind == OpKind::reshape_);  // a view
-    if (joinsManyOnes(m_, o)) return startGroup(p, false);
+    if (joinsManyOnes(m_, o) || joinsManyLines(m_, o)) return startGroup(p, false);
     std::vector<UsesIn> uses = groups_.usesByGroup(p);
     if (isDuplicable(m_, o)) return copyIntoUsers(p, uses);
     if (uses.size() > 1 && mayCopy(p, uses) &&
@@ -346,7 +346,17 @@ class Fusion {
   }
 
   bool keptApart(uint32_t p, uint32_t g) const {
-    return !groups_[g].apart.empty() && groups_[g].apart[p];
+    const Group& group = groups_[g];
+    if (group.takes_lines && !(goesInLines(m_, op(p)) && fitsLines(p, group))) return true;
+    return !group.apart.empty() && group.apart[p];
+  }
+
+  // Lines are narrower than vectors: they should have little to compute.
+  bool fitsLines(uint32_t p, const Group& group) const {
+    constexpr int64_t kMostOps = 4;  // for each element
+    int64_t elements = m_.shape(op(p).result()).elements();
+    for (uint32_t q : group.members) elements += m_.shape(op(q).result()).elements();
+    return elements <= kMostOps * elementCount(group.domain.extents);
   }
 
   void own(uint32_t p, uint32_t g, AccessMap map) {
@@ -364,6 +374,7 @@ class Fusion {
       map = AccessMap::identity(Domain::of(m_.shape(o.result()).dims));
     groups_[g].has_heavy = isHeavy(o.kind);
     groups_[g].is_update = updatesInPlace(o.kind);
+    groups_[g].takes_lines = !alone && joinsManyLines(m_, o);
     if (groups_[g].is_update) groups_[g].apart = readersOfUpdated(m_, region_id_, uses_, p);
     groups_[g].weight = opWeight(m_, o);
     own(p, g, map);

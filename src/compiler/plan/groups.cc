@@ -61,6 +61,7 @@ std::vector<UsesIn> Groups::usesByGroup(uint32_t p) {
 
 // Whether a loop over rows of a few elements evaluates each of the operands for itself.
 bool Groups::isJoinedOnce(const Op& user, const Group& group) const {
+  if (group.takes_lines) return user.kind == OpKind::concatenate_;
   const Dims& extents = group.domain.extents;
   return !group.has_heavy && !group.has_reduce && !group.is_update && !extents.empty() &&
          extents.back() <= kernel::kLongestThinRow && joinsOnes(m_, user);

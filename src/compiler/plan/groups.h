@@ -22,6 +22,7 @@ struct Group {
   bool has_reduce = false;
   bool adds_product = false;   // a member takes a heavy op's only use, which is to join
   bool is_update = false;      // a dynamic_update_slice or a scatter in place
+  bool takes_lines = false;    // a concatenation of many lines: what is made in these may join
   bool alone = false;          // never joined by others (a step of its own)
   uint32_t ahead = kNoGroup;   // the group that makes what does not fit in this one any more
   size_t makes = 0;            // how much a group makes that is ahead of others

@@ -3,7 +3,7 @@
 #include <algorithm>
 
 #include "compiler/ir/prefix_scan.h"
-#include "compiler/kernel/nest.h"
+#include "compiler/kernel/nest_transpose.h"
 #include "compiler/kernel/thin_rows.h"
 
 namespace tercel::plan {
@@ -62,8 +62,9 @@ int64_t rowsJoined(const ir::Module& m, const Op& op) {
   return elementCount(std::span(m.shape(op.result()).dims).first(along));
 }
 
+constexpr int64_t kFewestRows = 64;  // that are joined by a loop over rows
+
 bool joinsOnes(const ir::Module& m, const Op& op) {
-  constexpr int64_t kFewestRows = 64;
   if (op.kind != OpKind::concatenate_) return false;
   const Shape& shape = m.shape(op.result());
   const int64_t rows = rowsJoined(m, op);
@@ -82,6 +83,36 @@ bool joinsManyOnes(const ir::Module& m, const Op& op) {
   return op.operands.size() > kMostChoices && joinsOnes(m, op);
 }
 
+bool joinsManyLines(const ir::Module& m, const Op& op) {
+  constexpr int64_t kVectorBytes = 16, kLongLine = 192;  // that a copy is as quick with
+  if (op.kind != OpKind::concatenate_ || op.operands.size() <= kMostChoices || joinsOnes(m, op))
+    return false;
+  const Shape& shape = m.shape(op.result());
+  const int64_t rows = rowsJoined(m, op);
+  if (rows < kFewestRows || isComplex(shape.dtype) || bitWidth(shape.dtype) < 8 ||
+      shape.elements() == 0)
+    return false;
+  int64_t vectors = 0, shortest = shape.elements();
+  for (ir::Value v : op.operands) {
+    const int64_t line = m.shape(v).elements() / rows;
+    if (line == 0) return false;
+    shortest = std::min(shortest, line);
+    const int64_t lanes = kernel::lanesOfLine(line, kVectorBytes / byteSize(shape.dtype));
+    vectors += (line + lanes - 1) / lanes;
+  }
+  return vectors <= kernel::kMostLineVectors && shortest * byteSize(shape.dtype) < kLongLine;
+}
+
+bool goesInLines(const ir::Module& m, const Op& op) {
+  constexpr double kCheap = 2;
+  switch (op.kind) {
+    case OpKind::constant_: case OpKind::reshape_: return true;
+    case OpKind::broadcast_in_dim_: return m.shape(op.operand(0)).elements() == 1;
+    case OpKind::slice_: return op.ints(ir::AttrKey::strides).back() == 1;
+    default: return ir::isElementwise(op.kind) && opWeight(m, op) <= kCheap;
+  }
+}
+
 // How many operands are evaluated where they are taken: more where loops of their own go over them.
 size_t mostChoices(const ir::Module& m, const Op& op) {
   constexpr int64_t kLongRun = 1024;
@@ -97,7 +128,7 @@ size_t mostChoices(const ir::Module& m, const Op& op) {
 bool isJoinedInMemory(const ir::Module& m, const Op& op) {
   constexpr size_t kAlwaysJoined = 128;
   constexpr int64_t kFewChoices = 10'000;
-  if (op.kind != OpKind::concatenate_ || joinsOnes(m, op)) return false;
+  if (op.kind != OpKind::concatenate_ || joinsOnes(m, op) || joinsManyLines(m, op)) return false;
   const size_t pieces = op.operands.size();
   if (pieces <= mostChoices(m, op)) return false;
   return pieces > kAlwaysJoined ||
