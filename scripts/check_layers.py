@@ -17,7 +17,7 @@ ALLOWED = {
     "compiler/passes": ["core", "compiler/ir", "compiler/eval"],
     "compiler/spmd": ["core", "compiler/ir"],
     "compiler/kernel": ["core", "compiler/ir", "compiler/eval"],
-    "compiler/plan": ["core", "program", "compiler/ir", "compiler/kernel"],
+    "compiler/plan": ["core", "program", "compiler/ir", "compiler/passes", "compiler/kernel"],
     "compiler/codegen": ["core", "compiler/kernel"],
     "compiler": ["core", "program", "compiler/ir", "compiler/stablehlo", "compiler/passes",
                  "compiler/kernel", "compiler/plan", "compiler/codegen"],

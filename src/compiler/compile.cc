@@ -10,11 +10,9 @@
 #include "compiler/ir/verifier.h"
 #include "compiler/kernel_cache.h"
 #include "compiler/passes/pipeline.h"
-#include "compiler/plan/fork_rows.h"
 #include "compiler/plan/plan.h"
+#include "compiler/plan/prepare.h"
 #include "compiler/plan/signature.h"
-#include "compiler/plan/slice_loops.h"
-#include "compiler/plan/tile_loops.h"
 #include "compiler/plan/work.h"
 #include "compiler/stablehlo/reader.h"
 #include "core/log.h"
@@ -37,12 +35,9 @@ Result<program::Program> compileChecked(ir::Module module, const CompileOptions&
       dumpModule(options, pass, m);
     };
   TERCEL_TRY(passes::runPipeline(module, pipeline));
-  if (plan::sliceLoops(module)) dumpModule(options, "slice_loops", module);
-  if (plan::forkRows(module)) dumpModule(options, "fork_rows", module);
-  if (plan::loopOverTiles(module)) {
-    TERCEL_TRY(passes::runPass("dce", module, {}));  // of what tiles are made of in their place
-    dumpModule(options, "tile_loops", module);
-  }
+  TERCEL_TRY(plan::prepare(module, [&](std::string_view rewriting) {
+    dumpModule(options, rewriting, module);
+  }));
   if (options.verify) TERCEL_TRY(ir::verify(module));
   TERCEL_ASSIGN(plan::Plan plan, plan::makePlan(module, options.can_call));
   plan::estimateWork(module, plan.program);

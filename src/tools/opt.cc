@@ -6,9 +6,8 @@
 #include "compiler/ir/verifier.h"
 #include "compiler/passes/pipeline.h"
 #include "compiler/passes/recognise.h"
-#include "compiler/plan/fork_rows.h"
 #include "compiler/plan/plan.h"
-#include "compiler/plan/slice_loops.h"
+#include "compiler/plan/prepare.h"
 #include "tools/command_line.h"
 
 namespace tercel::tools {
@@ -66,8 +65,7 @@ Status run(CommandLine line) {
   if (expansion) return std::puts(passes::expansionRow(module).c_str()), Status();
   if (chosen.empty() && !none) TERCEL_TRY(passes::runPipeline(module, options));
   if (plan) {
-    plan::sliceLoops(module);
-    plan::forkRows(module);
+    TERCEL_TRY(plan::prepare(module));
     TERCEL_ASSIGN(plan::Plan made, plan::makePlan(module));
     std::fputs(plan::print(module, made).c_str(), stdout);
   } else {

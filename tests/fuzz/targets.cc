@@ -12,7 +12,7 @@
 #include "compiler/kernel/verifier.h"
 #include "compiler/passes/pipeline.h"
 #include "compiler/plan/plan.h"
-#include "compiler/plan/slice_loops.h"
+#include "compiler/plan/prepare.h"
 #include "compiler/stablehlo/reader.h"
 #include "engine/file_examples.h"
 #include "fuzz/text_examples.h"
@@ -121,7 +121,7 @@ bool isSmall(const ir::Module& module) {
 // All that the compiler does but for LLVM.
 Status lowerModule(ir::Module& module) {
   TERCEL_TRY(passes::runPipeline(module, {.verify = true}));
-  plan::sliceLoops(module);
+  TERCEL_TRY(plan::prepare(module));
   TERCEL_ASSIGN(const plan::Plan plan, plan::makePlan(module));
   for (const kernel::Cluster& cluster : plan.clusters) {
     TERCEL_ASSIGN(const kernel::Kernel kernel, kernel::lower(module, cluster, {}));

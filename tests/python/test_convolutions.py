@@ -1,6 +1,7 @@
 """Convolutions of all shapes: lines of outputs that tiles and tasks go over."""
 
 import jax
+import jax.numpy as jnp
 import numpy as np
 import pytest
 from jax import lax
@@ -199,3 +200,33 @@ def test_images_of_size_0_that_are_dilated(tercel, dilation):
     with jax.default_device(tercel):
         np.testing.assert_array_equal(jax.jit(convolve)(image, kernel), np.zeros((1, 2, 6, 1)))
         np.testing.assert_array_equal(jax.jit(reduce)(image), np.full((1, 1, 5, 1), 2))
+
+
+@pytest.mark.parametrize("dtype", ["bfloat16", "float16", "float32", "int8", "int16", "uint8"])
+@pytest.mark.parametrize("features, padding, stride, dilation", [
+    (16, "SAME", 1, 1), (8, "VALID", 2, 1), (9, ((1, 1), (1, 1)), 1, 1),
+    (16, ((1, 2), (2, 1)), 1, 2)])
+def test_sums_of_one_product(agree, rng, dtype, features, padding, stride, dilation):
+    x = rng.integers(-9, 9, (3, 9, 9, 1)).astype(dtype)
+    w = rng.integers(-9, 9, (1, 1, 1, features)).astype(dtype)
+
+    def convolve(x, w):
+        return lax.conv_general_dilated(x, w, (stride, stride), padding, (dilation, dilation),
+                                        dimension_numbers=("NHWC", "HWIO", "NHWC"))
+
+    agree(convolve, x, w)
+    agree(lambda x, w: convolve(x, jnp.tile(w, (3, 3, 1, 1))), x, w)
+
+
+@pytest.mark.parametrize("count", [2, 3, 17])
+@pytest.mark.parametrize("taps", [1, 2])
+def test_lines_that_are_put_together(agree, rng, count, taps):
+    lines = [rng.standard_normal(8).astype(np.float32) for _ in range(count)]
+    w = rng.standard_normal((1, 1, taps)).astype(np.float32)
+
+    def convolve(x, w):
+        return lax.conv_general_dilated(x[:, None], w, (1,), "VALID")
+
+    agree(lambda w, *lines: convolve(jnp.stack(lines, -1), w), w, *lines)
+    agree(lambda w, x: convolve(jnp.pad(x[:, None], ((0, 0), (1, 2))), w), w, lines[0])
+    agree(jax.vmap(jnp.poly), np.stack(lines, -1)[:, :3])

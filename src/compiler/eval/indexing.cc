@@ -3,11 +3,10 @@
 #include "compiler/eval/element_arrays.h"
 #include "compiler/eval/index_space.h"
 #include "compiler/eval/integers.h"
+#include "core/integers.h"
 
 namespace tercel::eval {
 namespace {
-
-bool contains(const Ints& list, int64_t x) { return std::ranges::find(list, x) != list.end(); }
 
 // gather and scatter are one addressing scheme under two sets of names: an index into the batch
 // (the dimensions of the windowed array outside `window_dims`) picks an index vector, which says

@@ -5,6 +5,7 @@
 #include "compiler/eval/index_space.h"
 #include "compiler/eval/integers.h"
 #include "compiler/eval/output.h"
+#include "core/integers.h"
 
 namespace tercel::eval {
 namespace {
@@ -30,8 +31,6 @@ Dims clampedStarts(Operands starts, const Dims& dims, const Dims& sizes) {
 }
 
 // floor(a / b) and ceil(a / b) for b > 0.
-int64_t floorDiv(int64_t a, int64_t b) { return a / b - (a % b < 0); }
-int64_t ceilDiv(int64_t a, int64_t b) { return -floorDiv(-a, b); }
 
 }  // namespace
 

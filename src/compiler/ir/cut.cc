@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "compiler/ir/clone.h"
+#include "core/integers.h"
 
 namespace tercel::ir {
 namespace {
@@ -10,8 +11,6 @@ namespace {
 using Cuts = std::optional<std::vector<Cut>>;
 
 size_t at(const Cut& cut) { return static_cast<size_t>(cut.dimension); }
-
-bool has(const Ints& list, int64_t d) { return std::ranges::find(list, d) != list.end(); }
 
 Cuts all(const Op& op, Cut cut) { return std::vector<Cut>(op.operands.size(), cut); }
 
@@ -54,7 +53,7 @@ Cuts ofDot(const Module& m, const Op& op, Cut cut) {
   int64_t left = cut.dimension - batches;
   auto free = [&](size_t o, const Ints& batch, const Ints& contracting) -> int64_t {
     for (int64_t d = 0; d < m.shape(op.operand(o)).rank(); ++d)
-      if (!has(batch, d) && !has(contracting, d) && left-- == 0) return d;
+      if (!contains(batch, d) && !contains(contracting, d) && left-- == 0) return d;
     return -1;
   };
   if (int64_t d = free(0, lhs_batch, op.ints(AttrKey::lhs_contracting_dimensions)); d >= 0)
@@ -67,13 +66,13 @@ Cuts ofReduce(const Module& m, const Op& op, Cut cut) {
   const Ints& reduced = op.ints(AttrKey::dimensions);
   int64_t left = cut.dimension;
   for (int64_t d = 0; d < m.shape(op.operand(0)).rank(); ++d)
-    if (!has(reduced, d) && left-- == 0) return first(op, op.operands.size() / 2, {d, cut.unit});
+    if (!contains(reduced, d) && left-- == 0) return first(op, op.operands.size() / 2, {d, cut.unit});
   return {};
 }
 
 // Of what the indices say, not of the slices that lie there.
 Cuts ofGather(const Module& m, const Op& op, Cut cut) {
-  if (has(op.ints(AttrKey::offset_dims), cut.dimension)) return {};
+  if (contains(op.ints(AttrKey::offset_dims), cut.dimension)) return {};
   const Ints& batches = op.ints(AttrKey::start_indices_batching_dims);
   int64_t left = cut.dimension;
   for (int64_t d : op.ints(AttrKey::offset_dims)) left -= d < cut.dimension;
@@ -123,7 +122,7 @@ Cuts operandCuts(const Module& m, const Op& op, Cut cut) {
     case OpKind::transpose_: return all(op, {op.ints(AttrKey::permutation)[d], cut.unit});
     case OpKind::affine_slice_: return ofAffineSlice(m, op, cut);
     case OpKind::reverse_:
-      return has(op.ints(AttrKey::dimensions), cut.dimension) ? Cuts() : all(op, cut);
+      return contains(op.ints(AttrKey::dimensions), cut.dimension) ? Cuts() : all(op, cut);
     case OpKind::concatenate_:
       return op.integer(AttrKey::dimension) == cut.dimension ? Cuts() : all(op, cut);
     case OpKind::slice_:

@@ -49,6 +49,15 @@ bool fromName(const Rows& rows, std::string_view name, Enum* out) {
 std::string_view opName(OpKind kind) { return row(kind).name; }
 OpClass opClass(OpKind kind) { return row(kind).cls; }
 
+bool commutes(OpKind kind) {
+  switch (kind) {
+    case OpKind::add_: case OpKind::and_: case OpKind::maximum_: case OpKind::minimum_:
+    case OpKind::multiply_: case OpKind::or_: case OpKind::xor_:
+      return true;
+    default: return false;
+  }
+}
+
 bool isCostly(OpKind kind) {
   switch (kind) {
     case OpKind::acos_: case OpKind::acosh_: case OpKind::asin_: case OpKind::asinh_:

@@ -37,6 +37,8 @@ OpClass opClass(OpKind kind);
 int opOperandCount(OpKind kind);  // -1: any
 int opRegionCount(OpKind kind);   // -1: any
 inline bool isElementwise(OpKind kind) { return opClass(kind) <= OpClass::ternary; }
+// Of two operands that may change places, bit for bit.
+bool commutes(OpKind kind);
 // Elementwise, and takes as long as many additions.
 bool isCostly(OpKind kind);
 std::string_view attrName(AttrKey key);

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+
 namespace tercel::ir {
 namespace {
 
@@ -61,10 +62,6 @@ std::string toString(std::span<const Type> types) {
     text += toString(types[i]);
   }
   return text + ")";
-}
-
-bool contains(std::span<const int64_t> list, int64_t value) {
-  return std::find(list.begin(), list.end(), value) != list.end();
 }
 
 Status checkSize(const OpUse& use, AttrKey key, size_t size) {

@@ -4,6 +4,7 @@
 #include <string>
 
 #include "compiler/ir/module.h"
+#include "core/integers.h"
 #include "core/status.h"
 
 namespace tercel::ir {
@@ -55,7 +56,6 @@ Status checkRegionArgs(const OpUse& use, size_t i, std::span<const Type> types);
 Status checkRegionResults(const OpUse& use, size_t i, std::span<const Type> types);
 Types regionResultTypes(const OpUse& use, size_t i);
 
-bool contains(std::span<const int64_t> list, int64_t value);
 
 // A dimension computed from attributes, which may hold any 64-bit numbers: exact, then checked.
 using Wide = __int128;

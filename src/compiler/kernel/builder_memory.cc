@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <functional>
 
+#include "core/integers.h"
 #include "core/status.h"
 
 namespace tercel::kernel {
@@ -15,7 +16,7 @@ BufferId Builder::addParam(Scalar element, bool read_only) {
 }
 
 BufferId Builder::addScratch(Scalar element, int64_t elements) {
-  int64_t at = (kernel_.scratch_bytes + 63) / 64 * 64;
+  int64_t at = roundUp(kernel_.scratch_bytes, 64);
   kernel_.buffers.push_back({.element = element, .scratch_offset = at, .elements = elements});
   kernel_.scratch_bytes = at + elements * byteSize(element) + kScratchSlack;
   return static_cast<BufferId>(kernel_.buffers.size() - 1);

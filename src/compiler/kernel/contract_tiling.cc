@@ -3,10 +3,11 @@
 #include <algorithm>
 #include <cmath>
 
+#include "core/integers.h"
+
 namespace tercel::kernel {
 namespace {
 
-int64_t ceilDiv(int64_t a, int64_t b) { return (a + b - 1) / b; }
 
 constexpr int64_t kMostRows = 14;  // more than the L1 cache has ways costs more than it saves
 constexpr int64_t kMostVectors = 8;
@@ -114,9 +115,10 @@ void chooseTile(const ContractSizes& s, const Machine& machine, ContractTiling& 
     }
 }
 
-// Packing words pays where they are read several times, as vectors.
+// Packing words pays where they are read several times, as vectors. They lie along a sum.
 bool suitsWords(const ContractSizes& s) {
-  return s.parts > 1 && s.rows() >= 4 && s.columns() >= 8 && s.n >= 4 && 2 * s.inner_k >= s.parts;
+  return s.parts > 1 && s.rows() >= 4 && s.columns() >= 8 && s.n >= 4 && s.inner_k > 1 &&
+         2 * s.inner_k >= s.parts;
 }
 
 // Whole tiles of rows and columns, and sums that are worth the packing.

@@ -2,14 +2,12 @@
 
 #include <algorithm>
 
+#include "core/integers.h"
+
 namespace tercel::kernel {
 namespace {
 
 using ir::AttrKey;
-
-bool contains(const ir::Ints& list, size_t d) {
-  return std::find(list.begin(), list.end(), static_cast<int64_t>(d)) != list.end();
-}
 
 // Of a side of a dot: batch dimensions from the front of `out`, the sum's from k, the others from
 // `first_free` on.

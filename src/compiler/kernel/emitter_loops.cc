@@ -1,6 +1,7 @@
 // Ops whose elements are sums over loops: evaluated here one output element (or vector) at a time.
 #include "compiler/kernel/elem_tiny.h"
 #include "compiler/kernel/emitter.h"
+#include "core/integers.h"
 #include "core/status.h"
 
 namespace tercel::kernel {
@@ -11,10 +12,6 @@ using ir::AttrKey;
 constexpr int64_t kUnroll = 4;  // loops up to this many trips are written out,
 constexpr int64_t kMostCopies = 64;  // nested ones up to so many in all,
 constexpr int64_t kMostInside = 16;  // in one that is not, up to so many
-
-bool contains(const ir::Ints& list, size_t d) {
-  return std::find(list.begin(), list.end(), static_cast<int64_t>(d)) != list.end();
-}
 
 // Whether the first of nested loops is written out: inner ones come first. outer: the places in the
 // loops around, which are constant where those are written out.

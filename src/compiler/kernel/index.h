@@ -12,15 +12,13 @@
 #include <vector>
 
 #include "compiler/kernel/builder.h"
+#include "core/integers.h"
 #include "core/small_vector.h"
 
 namespace tercel::kernel {
 
 // Where a lane's element does not matter.
 constexpr int64_t kNoPlace = INT64_MIN;
-
-// Rounded down; b > 0.
-inline int64_t floorDiv(int64_t a, int64_t b) { return a / b - (a % b < 0); }
 
 struct Term {
   uint32_t atom;

@@ -92,7 +92,8 @@ void ContractNest::probeOperand(Emitter& e, size_t operand, const Indices& domai
   });
 }
 
-// An operand's elements may differ along a group without a stride: they may be made of its index.
+// An operand's elements may differ along a group without a stride: they may be made of its index, or
+// chosen by it.
 void ContractNest::findVarying(size_t operand) {
   KernelLowering scratch(m_, low_.cluster, low_.machine);
   IndexSpace space(scratch.builder);
@@ -108,9 +109,12 @@ void ContractNest::findVarying(size_t operand) {
   Emitter e(scratch.builder, space, m_, 1);
   scratch.bindInputs(e);
   std::vector<Access> accesses;
+  std::vector<Bound> bounds;
   e.record = &accesses;
+  e.bounds = &bounds;
   probeOperand(e, operand, domainIndices(space, apart, domain_.size(), variables));
   for (const Access& access : accesses) space.noteBareUse(access.index);
+  for (const Bound& bound : bounds) space.noteBareUse(bound.index);
   for (const auto& group : plan_.groups)
     varies_[operand].push_back(std::ranges::any_of(group, [&](size_t loop) {
       return space.usedBare(variables[loop].terms[0].atom);

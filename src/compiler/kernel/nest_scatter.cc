@@ -1,6 +1,7 @@
 #include <algorithm>
 
 #include "compiler/kernel/scatter_nest.h"
+#include "core/integers.h"
 
 namespace tercel::kernel {
 
@@ -8,10 +9,6 @@ using ir::AttrKey;
 using ir::Op;
 
 namespace {
-
-bool contains(const ir::Ints& list, size_t d) {
-  return std::find(list.begin(), list.end(), static_cast<int64_t>(d)) != list.end();
-}
 
 }  // namespace
 

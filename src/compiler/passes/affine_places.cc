@@ -4,6 +4,7 @@
 
 #include "compiler/passes/constants.h"
 #include "compiler/passes/element_range.h"
+#include "core/integers.h"
 
 namespace tercel::passes {
 using namespace ir;
@@ -38,7 +39,6 @@ bool fits(DType type, const Affine& a) {
   return range.low <= a.lowest() && a.highest() <= range.high;
 }
 
-int64_t floorOf(int64_t a, int64_t b) { return a / b - (a % b < 0); }
 
 }  // namespace
 
@@ -262,8 +262,8 @@ std::optional<AffinePlaces::Divided> AffinePlaces::divided(const Affine& a, int6
       rest = sum(rest, {{{t}}, 0});
   }
   parts.remainder = rest;
-  const int64_t turn = floorOf(rest.lowest(), by);
-  if (turn == floorOf(rest.highest(), by)) {
+  const int64_t turn = floorDiv(rest.lowest(), by);
+  if (turn == floorDiv(rest.highest(), by)) {
     parts.quotient.constant += turn;
     parts.remainder.constant -= turn * by;
     return parts;
@@ -279,8 +279,8 @@ std::optional<AffinePlaces::Divided> AffinePlaces::divided(const Affine& a, int6
     }
   }
   // At the last multiple, so that what comes before is whole turns, unless it starts within one.
-  const bool starts_one = floorOf(rest.lowest(), by) * by == rest.lowest();
-  wantCut(rest, (starts_one ? floorOf(rest.highest() + 1, by) : turn + 1) * by);
+  const bool starts_one = floorDiv(rest.lowest(), by) * by == rest.lowest();
+  wantCut(rest, (starts_one ? floorDiv(rest.highest() + 1, by) : turn + 1) * by);
   return {};
 }
 
@@ -329,7 +329,7 @@ void AffinePlaces::wantCut(const Affine& a, int64_t bound) {
   const auto& [digit, factor] = a.terms[0];
   if (digit.extent != box_.extents[digit.dimension]) return;
   const int64_t left = bound - a.constant;
-  const int64_t at = factor > 0 ? -floorOf(-left, factor) : floorOf(-left, -factor) + 1;
+  const int64_t at = factor > 0 ? -floorDiv(-left, factor) : floorDiv(-left, -factor) + 1;
   if (at > 0 && at < digit.extent) cut_ = CutAt{digit.dimension, at};
 }
 

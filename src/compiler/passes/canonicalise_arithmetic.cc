@@ -9,21 +9,6 @@ namespace tercel::passes {
 using namespace ir;
 namespace {
 
-bool commutes(OpKind kind) {
-  switch (kind) {
-    case OpKind::add_:
-    case OpKind::and_:
-    case OpKind::maximum_:
-    case OpKind::minimum_:
-    case OpKind::multiply_:
-    case OpKind::or_:
-    case OpKind::xor_:
-      return true;
-    default:
-      return false;
-  }
-}
-
 // On predicates arithmetic is logic.
 std::optional<OpKind> asLogic(OpKind kind) {
   switch (kind) {

@@ -59,21 +59,6 @@ class Cse : public Rewriter {
     size_t first_visible;  // entries before this one are out of its sight
   };
 
-  static bool commutes(OpKind kind) {
-    switch (kind) {
-      case OpKind::add_:
-      case OpKind::and_:
-      case OpKind::maximum_:
-      case OpKind::minimum_:
-      case OpKind::multiply_:
-      case OpKind::or_:
-      case OpKind::xor_:
-        return true;
-      default:
-        return false;
-    }
-  }
-
   uint64_t keyOf(const Op& op) {
     uint64_t h = structuralHash(module(), op);
     if (commutes(op.kind)) {

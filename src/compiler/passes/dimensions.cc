@@ -35,10 +35,6 @@ bool rises(const Ints& list) {
   return true;
 }
 
-bool contains(const Ints& list, int64_t value) {
-  return std::ranges::find(list, value) != list.end();
-}
-
 Ints range(int64_t size) {
   Ints list(size);
   std::iota(list.begin(), list.end(), 0);

@@ -3,6 +3,7 @@
 #include <vector>
 
 #include "compiler/ir/module.h"
+#include "core/integers.h"
 #include "core/shape.h"
 
 namespace tercel::passes {
@@ -16,7 +17,6 @@ bool differInUnitsOnly(const Dims& a, const Dims& b);
 bool isIdentity(const ir::Ints& permutation);
 ir::Ints inverse(const ir::Ints& permutation);
 bool rises(const ir::Ints& list);  // strictly
-bool contains(const ir::Ints& list, int64_t value);
 ir::Ints range(int64_t size);  // 0, 1, ... size-1
 
 // A reshape cut into the smallest groups of neighbouring dimensions with equal products:

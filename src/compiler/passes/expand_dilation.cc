@@ -5,12 +5,12 @@
 
 #include "compiler/passes/expand_convolution.h"
 #include "compiler/passes/layout_rules.h"
+#include "core/integers.h"
 
 namespace tercel::passes {
 using namespace ir;
 namespace {
 
-int64_t floorDiv(int64_t a, int64_t b) { return (a - (a % b + b) % b) / b; }
 
 // One dimension of space. Output y = d * q + r - shift() is the sum over j of input q + j - low()
 // times weight d * j + d - 1 - r.

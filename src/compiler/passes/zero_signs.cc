@@ -27,7 +27,7 @@ bool ZeroSigns::visit(const Rewriter& rw, Value v, int depth) {
     case OpKind::abs_:
     case OpKind::exponential_:
     case OpKind::iota_: return true;
-    // Sums begin at +0, and +0 - 0 is +0.
+    // Sums begin at +0, and +0 - 0 is +0. Of what underflows the sign may be lost.
     case OpKind::dot_general_:
     case OpKind::convolution_: return true;
     case OpKind::add_: return never(0) || never(1);

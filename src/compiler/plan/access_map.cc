@@ -5,6 +5,7 @@
 
 #include "compiler/ir/prefix_scan.h"
 #include "compiler/kernel/nest.h"
+#include "core/integers.h"
 
 namespace tercel::plan {
 namespace {
@@ -63,10 +64,6 @@ bool shareLoops(const Dims& a, const Dims& b) {
   return std::ranges::adjacent_find(behind, [](int64_t inner, int64_t outer) {
            return inner == 0 || outer % inner != 0;
          }) == behind.end();
-}
-
-bool contains(const ir::Ints& list, size_t d) {
-  return std::find(list.begin(), list.end(), static_cast<int64_t>(d)) != list.end();
 }
 
 AccessMap reduceOperandMap(const ir::Op& op, const Dims& dims, const AccessMap& result,

@@ -347,16 +347,8 @@ class Fusion {
 
   bool keptApart(uint32_t p, uint32_t g) const {
     const Group& group = groups_[g];
-    if (group.takes_lines && !(goesInLines(m_, op(p)) && fitsLines(p, group))) return true;
+    if (group.takes_lines && !groups_.fitsLines(p, g)) return true;
     return !group.apart.empty() && group.apart[p];
-  }
-
-  // Lines are narrower than vectors: they should have little to compute.
-  bool fitsLines(uint32_t p, const Group& group) const {
-    constexpr int64_t kMostOps = 4;  // for each element
-    int64_t elements = m_.shape(op(p).result()).elements();
-    for (uint32_t q : group.members) elements += m_.shape(op(q).result()).elements();
-    return elements <= kMostOps * elementCount(group.domain.extents);
   }
 
   void own(uint32_t p, uint32_t g, AccessMap map) {

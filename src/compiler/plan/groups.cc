@@ -79,6 +79,14 @@ bool Groups::isTakenByBranches(const Op& user, size_t operand, const Group& grou
   return elementCount(std::span(dims).subspan(group.has_reduce ? along + 1 : along)) >= kRun;
 }
 
+bool Groups::fitsLines(uint32_t p, uint32_t g) const {
+  constexpr int64_t kMostOps = 4;  // for each element
+  if (!goesInLines(m_, op(p))) return false;
+  int64_t elements = m_.shape(op(p).result()).elements();
+  for (uint32_t q : groups_[g].members) elements += m_.shape(op(q).result()).elements();
+  return elements <= kMostOps * elementCount(groups_[g].domain.extents);
+}
+
 AccessMap Groups::mapIn(uint32_t p, const UsesIn& in) const {
   AccessMap map;
   bool first = true;

@@ -54,6 +54,8 @@ class Groups {
   std::vector<UsesIn> usesByGroup(uint32_t p);
   // How the value of p is indexed from the domain of a group, through all its users there.
   AccessMap mapIn(uint32_t p, const UsesIn& in) const;
+  // Whether a concatenation of many lines can make it line by line, which are narrower than vectors.
+  bool fitsLines(uint32_t p, uint32_t g) const;
   const AccessMap& mapOf(uint32_t p, uint32_t g) const { return inner_maps_.at(key(p, g)); }
   bool isIn(uint32_t p, uint32_t g) const { return inner_maps_.contains(key(p, g)); }
   // Whether a loop reads more arrays of its own size so far that it may still make itself.

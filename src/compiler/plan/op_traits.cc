@@ -5,6 +5,7 @@
 #include "compiler/ir/prefix_scan.h"
 #include "compiler/kernel/nest_transpose.h"
 #include "compiler/kernel/thin_rows.h"
+#include "core/integers.h"
 
 namespace tercel::plan {
 
@@ -98,7 +99,7 @@ bool joinsManyLines(const ir::Module& m, const Op& op) {
     if (line == 0) return false;
     shortest = std::min(shortest, line);
     const int64_t lanes = kernel::lanesOfLine(line, kVectorBytes / byteSize(shape.dtype));
-    vectors += (line + lanes - 1) / lanes;
+    vectors += ceilDiv(line, lanes);
   }
   return vectors <= kernel::kMostLineVectors && shortest * byteSize(shape.dtype) < kLongLine;
 }

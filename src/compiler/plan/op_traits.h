@@ -37,7 +37,7 @@ bool joinsOnes(const ir::Module& module, const ir::Op& op);
 // Of so many operands that where it is one of several choices each is evaluated too often.
 bool joinsManyOnes(const ir::Module& module, const ir::Op& op);
 // The same of lines of several elements to rows of a few vectors, which a loop over rows makes one
-// after another (kernel/nest_join_lines.cc); and whether that may make what an op does.
+// after another (kernel/nest_join_lines.cc); and whether a line is made of lines by an op, cheaply.
 bool joinsManyLines(const ir::Module& module, const ir::Op& op);
 bool goesInLines(const ir::Module& module, const ir::Op& op);
 bool isFreeMovement(ir::OpKind kind);

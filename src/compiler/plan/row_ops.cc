@@ -7,6 +7,7 @@
 #include "compiler/plan/captures.h"
 #include "compiler/plan/late_ops.h"
 #include "compiler/plan/op_traits.h"
+#include "core/integers.h"
 
 namespace tercel::plan {
 namespace {
@@ -17,8 +18,6 @@ using ir::Op;
 using ir::OpId;
 using ir::OpKind;
 using ir::Value;
-
-bool has(const ir::Ints& list, int64_t d) { return std::ranges::find(list, d) != list.end(); }
 
 // Whether parts of a sum may be rounded each.
 bool isAddedUp(DType dtype) { return dtype == DType::f32 || dtype == DType::f64; }
@@ -114,7 +113,7 @@ class Search {
     if (op.kind == OpKind::dot_general_) return sumOfProducts(op);
     if (op.kind != OpKind::reduce_ || op.operands.size() != 2 || !addsFromZero(op)) return {};
     const RowOp* row = rowOf(op.operand(0));
-    if (!row || !has(op.ints(AttrKey::dimensions), row->cut.dimension)) return {};
+    if (!row || !contains(op.ints(AttrKey::dimensions), row->cut.dimension)) return {};
     return RowOp{{}, {}, true, {row->cut, {}}};
   }
 

@@ -2,12 +2,13 @@
 
 #include <algorithm>
 
+#include "core/integers.h"
+
 namespace tercel::plan {
 namespace {
 
 constexpr int64_t kAlign = 64;
 
-int64_t aligned(int64_t bytes) { return (bytes + kAlign - 1) / kAlign * kAlign; }
 
 }  // namespace
 
@@ -37,12 +38,12 @@ int64_t assignOffsets(std::vector<Storage>& storages, std::vector<StorageId> ord
     size_t position = 0;
     for (; position < live.size(); ++position) {
       const Storage& other = storages[live[position]];
-      if (at + aligned(s.bytes) <= other.offset) break;
-      at = std::max(at, other.offset + aligned(other.bytes));
+      if (at + roundUp(s.bytes, kAlign) <= other.offset) break;
+      at = std::max(at, other.offset + roundUp(other.bytes, kAlign));
     }
     s.offset = at;
     live.insert(live.begin() + static_cast<int64_t>(position), id);
-    size = std::max(size, at + aligned(s.bytes));
+    size = std::max(size, at + roundUp(s.bytes, kAlign));
   }
   return size;
 }

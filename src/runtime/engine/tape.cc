@@ -4,6 +4,7 @@
 #include <numeric>
 #include <utility>
 
+#include "core/integers.h"
 #include "program/product_slots.h"
 #include "runtime/engine/parts.h"
 #include "runtime/engine/stretches.h"
@@ -34,7 +35,7 @@ class TapeMaker {
  private:
   void makeRoomForTurns() {
     constexpr int64_t kAlign = 64;
-    auto aligned = [](int64_t bytes) { return (bytes + kAlign - 1) / kAlign * kAlign; };
+    auto aligned = [](int64_t bytes) { return roundUp(bytes, kAlign); };
     if (tape_.parallel_loops.empty()) return;
     uint32_t pointers = 0;
     for (const auto& loop : tape_.parallel_loops) pointers = std::max(pointers, loop.count);

@@ -5,6 +5,7 @@
 #include <cstring>
 #include <limits>
 
+#include "core/integers.h"
 #include "runtime/kernels/kept_memory.h"
 
 namespace tercel::kernels {
@@ -170,7 +171,7 @@ class Worker {
 
  private:
   int64_t rowBytes(int64_t element_bytes) const {
-    return (sort_.length * element_bytes + 63) / 64 * 64;
+    return roundUp(sort_.length * element_bytes, 64);
   }
 
   void bind(int64_t first) {
