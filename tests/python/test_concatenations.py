@@ -29,6 +29,24 @@ def test_rows_side_by_side(agree, rng, widths, dtype):
     agree(lambda *a: jnp.concatenate([x * x for x in a], axis=1).sum(0, dtype=dtype), *arrays)
 
 
+@pytest.mark.parametrize("widths", [
+    (3, 4, 3, 3), (3,) * 6, (2,) * 8, (1, 16, 1, 16, 1), (7, 7, 3, 4, 1, 1), (40, 33, 5), (31, 1)])
+@pytest.mark.parametrize("dtype", ["float32", "uint8", "bfloat16", "float64", "bool"])
+def test_lines_side_by_side(agree, rng, x64, widths, dtype):
+    arrays = operands(rng, [(131, w) for w in widths], dtype)
+
+    def run(*a):
+        made = [x if dtype == "bool" else x * 2 + x for x in a]
+        parts = [x[:, 1:] for x in a[:-1]] + [jnp.ones((131, 2), a[0].dtype), a[-1]]
+        return (jnp.concatenate(a, 1), jnp.concatenate(made, 1), jnp.concatenate(parts, 1),
+                jnp.concatenate([x.reshape(131, -1, 1) for x in a], 1) == 0)
+
+    agree(run, *arrays)
+    planes = [jnp.stack([x, x[::-1]], 1) for x in arrays]
+    agree(lambda *a: jnp.concatenate(a, -1), *planes)
+    agree(jax.jit(lambda a: jnp.concatenate([a[0], *a], 1), donate_argnums=0), arrays)
+
+
 @pytest.mark.parametrize("widths", [(1, 1), (3, 1), (2, 2, 2, 2), (1, 0, 3, 2)])
 @pytest.mark.parametrize("dtype", ["float32", "uint8", "bool", "complex64"])
 def test_thin_rows_side_by_side(agree, rng, widths, dtype):

@@ -30,6 +30,20 @@ def test_moved_and_computed_with(agree, rng, shape, order, dtype):
     agree(lambda x: x.astype("float32" if dtype != "complex64" else dtype).transpose(order), x)
 
 
+@pytest.mark.parametrize("dtype", TYPES)
+@pytest.mark.parametrize("shape, order", CASES)
+def test_made_of_several_and_moved(agree, rng, shape, order, dtype):
+    x, y, line = (values(rng, s, dtype) for s in (shape, shape, shape[-1:]))
+    after = values(rng, np.array(shape)[list(order)], dtype)
+    agree(lambda x, y: (x != y).transpose(order), x, y)
+    agree(lambda x, y: jnp.concatenate([x[..., 1:], y], -1).transpose(order), x, y)
+    agree(lambda x: jnp.pad(x, 1).transpose(order), x)
+    if dtype != "bool":
+        agree(lambda x, y, after: (x * y + x).transpose(order) - after, x, y, after)
+        agree(lambda x, line: (x * line).transpose(order), x, line)
+        agree(lambda x: (x - jnp.roll(x, 1, 0)).transpose(order), x)
+
+
 @pytest.mark.parametrize("dtype", ["float32", "bfloat16", "uint8", "bool"])
 @pytest.mark.parametrize("step", [-1, -2, -3, 5])
 def test_every_so_many(agree, rng, step, dtype):

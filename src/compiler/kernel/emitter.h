@@ -71,6 +71,10 @@ class Emitter {
   void storeAt(BufferId buffer, DType dtype, const Index& index, const Elem& elem);
   // strays: where no lane is needed, there may be no memory.
   Elem loadAt(BufferId buffer, DType dtype, const Index& index, bool strays = false);
+  Elem loadStored(BufferId buffer, bool complex, const Index& index, bool strays);
+  Elem loadOne(BufferId buffer, bool complex, const Index& index);
+  Elem loadLine(BufferId buffer, bool complex, const Index& index, int64_t step, V mask,
+                bool strays);
   V loadApart(BufferId buffer, const Index& index, V mask);
   bool pairsFit(BufferId buffer) const;
   void storePairs(BufferId buffer, V at, int64_t offset, V re, V im, V mask);

@@ -45,65 +45,67 @@ Elem Emitter::loadAt(BufferId buffer, DType dtype, const Index& index, bool stra
   if (record)
     record->push_back({index, static_cast<int64_t>(byteSize(dtype)), false, false,
                        b_.kernel().buffers[buffer].param});
-  bool complex = isComplex(dtype);
-  auto extend = [&](V x) {
-    return computedScalar(dtype) == storedScalar(dtype)
-               ? x
-               : b_.cast(Opcode::fpext, x, computedScalar(dtype));
-  };
-  if (!space_.varies(index)) {
-    V at = space_.emitScalar(index, true);
-    int64_t offset = index.constant;
-    if (guard_.scalar.valid()) {
-      at = b_.select(guard_.scalar, b_.iadd(at, b_.index(offset)), b_.index(0));
-      offset = 0;
-    }
-    if (!complex) return {extend(b_.load(buffer, at, 1, offset)), {}};
-    V twice = b_.imul(at, b_.index(2));
-    return {b_.load(buffer, twice, 1, 2 * offset), b_.load(buffer, twice, 1, 2 * offset + 1)};
-  }
+  const Elem stored = loadStored(buffer, isComplex(dtype), index, strays);
+  if (computedScalar(dtype) == storedScalar(dtype)) return stored;
+  return {b_.cast(Opcode::fpext, stored.re, computedScalar(dtype)), {}};
+}
+
+Elem Emitter::loadStored(BufferId buffer, bool complex, const Index& index, bool strays) {
+  if (!space_.varies(index)) return loadOne(buffer, complex, index);
   V mask = guard_.lanes;
   if (guard_.scalar.valid()) {
     V all = b_.splat(guard_.scalar, lanes_);
     mask = mask.valid() ? b_.binary(Opcode::and_, mask, all) : all;
   }
   int64_t step;
-  if (space_.linearInLanes(index, &step) && (step == 1 || step == -1) && !(complex && mask.valid())) {
-    V at = space_.emitScalar(index, true);
-    auto reversed = lanesFrom(lanes_ - 1, -1, lanes_);
-    int64_t offset = index.constant - (step < 0 ? lanes_ - 1 : 0);
-    strays = strays && guard_.lanes.valid();
-    if (guard_.scalar.valid() || strays) {  // masked loads of memory that is not there are slow
-      V is_there = strays ? b_.any(mask) : guard_.scalar;
-      at = b_.select(is_there, b_.iadd(at, b_.index(offset)), b_.index(0));
-      offset = 0;
-    }
-    if (complex) {
-      const V twice = b_.imul(at, b_.index(2));
-      const int count = pairsFit(buffer) ? 2 * lanes_ : lanes_;
-      const V low = b_.load(buffer, twice, count, 2 * offset);
-      const V high = count > lanes_ ? low : b_.load(buffer, twice, count, 2 * offset + lanes_);
-      const int first = step < 0 ? 2 * (lanes_ - 1) : 0;
-      return {b_.shuffle(low, high, lanesFrom(first, static_cast<int>(2 * step), lanes_)),
-              b_.shuffle(low, high, lanesFrom(first + 1, static_cast<int>(2 * step), lanes_))};
-    }
-    V value;
-    if (!mask.valid()) {
-      value = b_.load(buffer, at, lanes_, offset);
-    } else {
-      V ordered = step < 0 ? shuffled(b_, mask, reversed) : mask;
-      value = b_.loadMasked(buffer, at, ordered, offset);
-    }
-    return {extend(step < 0 ? shuffled(b_, value, reversed) : value), {}};
-  }
+  if (space_.linearInLanes(index, &step) && std::abs(step) == 1 && !(complex && mask.valid()))
+    return loadLine(buffer, complex, index, step, mask, strays && guard_.lanes.valid());
   const Index place = complex ? space_.scale(index, 2) : index;
   if (V re = loadApart(buffer, place, mask); re.valid())
-    return complex ? Elem{re, loadApart(buffer, space_.add(place, Index(1)), mask)}
-                   : Elem{extend(re), {}};
+    return {re, complex ? loadApart(buffer, space_.add(place, Index(1)), mask) : V{}};
   if (!mask.valid()) mask = b_.constant({Scalar::i1, static_cast<uint16_t>(lanes_)}, 1);
   const Places at = space_.emitPlaces(place, lanes_);
   const V re = b_.gather(buffer, at, mask);
-  return complex ? Elem{re, b_.gather(buffer, at.next(), mask)} : Elem{extend(re), {}};
+  return {re, complex ? b_.gather(buffer, at.next(), mask) : V{}};
+}
+
+// One element for all lanes.
+Elem Emitter::loadOne(BufferId buffer, bool complex, const Index& index) {
+  V at = space_.emitScalar(index, true);
+  int64_t offset = index.constant;
+  if (guard_.scalar.valid()) {
+    at = b_.select(guard_.scalar, b_.iadd(at, b_.index(offset)), b_.index(0));
+    offset = 0;
+  }
+  if (!complex) return {b_.load(buffer, at, 1, offset), {}};
+  const V twice = b_.imul(at, b_.index(2));
+  return {b_.load(buffer, twice, 1, 2 * offset), b_.load(buffer, twice, 1, 2 * offset + 1)};
+}
+
+// Lanes one after another in memory, forwards or backwards.
+Elem Emitter::loadLine(BufferId buffer, bool complex, const Index& index, int64_t step, V mask,
+                       bool strays) {
+  V at = space_.emitScalar(index, true);
+  int64_t offset = index.constant - (step < 0 ? lanes_ - 1 : 0);
+  if (guard_.scalar.valid() || strays) {  // masked loads of memory that is not there are slow
+    V is_there = strays ? b_.any(mask) : guard_.scalar;
+    at = b_.select(is_there, b_.iadd(at, b_.index(offset)), b_.index(0));
+    offset = 0;
+  }
+  if (complex) {
+    const V twice = b_.imul(at, b_.index(2));
+    const int count = pairsFit(buffer) ? 2 * lanes_ : lanes_;
+    const V low = b_.load(buffer, twice, count, 2 * offset);
+    const V high = count > lanes_ ? low : b_.load(buffer, twice, count, 2 * offset + lanes_);
+    const int first = step < 0 ? 2 * (lanes_ - 1) : 0;
+    return {b_.shuffle(low, high, lanesFrom(first, static_cast<int>(2 * step), lanes_)),
+            b_.shuffle(low, high, lanesFrom(first + 1, static_cast<int>(2 * step), lanes_))};
+  }
+  auto turned = [&](V x) {
+    return step < 0 ? shuffled(b_, x, lanesFrom(lanes_ - 1, -1, lanes_)) : x;
+  };
+  if (!mask.valid()) return {turned(b_.load(buffer, at, lanes_, offset)), {}};
+  return {turned(b_.loadMasked(buffer, at, turned(mask), offset)), {}};
 }
 
 // Lanes whose places are known beside each other, by loads and shuffles; an invalid value where

@@ -22,7 +22,7 @@ struct Block {
 constexpr Block kInCache{128 << 10, 256}, kFromMemory{384 << 10, 1024};
 constexpr int64_t kNearCache = 32 << 10;
 
-constexpr int64_t kMinTile = 4;
+constexpr int kMinTile = 4, kMinTileBytes = 32;
 // Bytes of an output whose rows the hardware is too late to fetch before they are overwritten.
 constexpr int64_t kStreamed = 16 << 20, kShortest = 1 << 10;
 
@@ -32,32 +32,21 @@ class TransposeNest {
       : m_(low.module), low_(low), b_(low_.builder), space_(b_),
         dims_(m_.shape(low.cluster.outputs[0]).dims) {}
 
-  // One output, made of one transposed operand and element work on it: all its uses at one index.
+  // One output, made of one transposed operand and element work on it, before or after: all its uses
+  // at one index.
   bool suits() {
     if (low_.cluster.outputs.size() != 1 || low_.cluster.inputs.empty()) return false;
     turned_ = findTurned(low_);
     if (!turned_.transpose.valid()) return false;
     plan_ = planLoops(low_, dims_, [&](Emitter& e, const Indices& i) { probeAll(e, i); });
-    if (!single_ || plan_.accesses.size() < 2) return false;
-    size_t store = plan_.accesses.size() - 1;
-    if (plan_.strides[store].empty()) return false;
-    for (size_t g = 0; g < plan_.groups.size(); ++g)
-      if (plan_.strides[store][g] == 1 && plan_.groupExtent(g) > 1) out_group_ = g;
-    for (size_t a = 0; a < store; ++a) {
-      if (plan_.strides[a].empty()) return false;
-      for (size_t g = 0; g < plan_.groups.size(); ++g)
-        if (plan_.strides[a][g] == 1 && g != out_group_ && plan_.strides[a][out_group_] != 0 &&
-            a == turned_access_)
-          in_group_ = g;
-    }
-    if (in_group_ == kNone || out_group_ == kNone) return false;
+    if (!findLines()) return false;
     dtype_ = low_.movedAs(m_.shape(turned_.source).dtype);
     held_ = heldAs(storedScalar(dtype_));
     // Twice as many lines as this would not fit in registers.
     tile_ = low_.machine.vector_bytes / static_cast<int>(std::max<int64_t>(2, byteSize(held_)));
     int64_t narrow = std::min(plan_.groupExtent(out_group_), plan_.groupExtent(in_group_));
     while (tile_ > narrow) tile_ /= 2;
-    return tile_ >= kMinTile;
+    return tile_ >= leastTile();
   }
 
   void run() {
@@ -80,17 +69,39 @@ class TransposeNest {
     });
   }
 
+  // What is made of several elements is made in as narrow vectors as tiles have lines.
+  int leastTile() const {
+    if (source_accesses_ == 1) return kMinTile;
+    const auto bytes = static_cast<int>(byteSize(held_));
+    return std::max(kMinTile, std::min(kMinTileBytes, low_.machine.vector_bytes) / bytes);
+  }
+
+  // The groups that stores lie along, and loads of the source.
+  bool findLines() {
+    const auto& strides = plan_.strides;
+    if (source_accesses_ == 0 || std::ranges::any_of(strides, [](const auto& s) { return s.empty(); }))
+      return false;
+    for (size_t g = 0; g < plan_.groups.size(); ++g)
+      if (strides.back()[g] == 1 && plan_.groupExtent(g) > 1) out_group_ = g;
+    if (out_group_ == kNone) return false;
+    const auto sources = std::span(strides).first(source_accesses_);
+    for (const auto& source : sources)
+      for (size_t g = 0; g < plan_.groups.size(); ++g)
+        if (source[g] == 1 && g != out_group_ && source[out_group_] != 0) in_group_ = g;
+    return in_group_ != kNone && std::ranges::all_of(sources, [&](const auto& source) {
+      return source[in_group_] == 0 || source[in_group_] == 1;
+    });
+  }
+
   static Scalar heldAs(Scalar stored) {
     if (stored == Scalar::f16 || stored == Scalar::bf16) return Scalar::i16;
     return stored == Scalar::i1 ? Scalar::i8 : stored;
   }
 
   void probeAll(Emitter& e, const Indices& i) {
-    // The source's own access comes first, then everything else with it as a number.
-    size_t before = e.record->size();
+    // The source's accesses come first, then everything else with it as a number.
     Elem turned = e.at(turned_.source, sourceIndices(e, i));
-    turned_access_ = before;
-    single_ = e.record->size() == before + 1;
+    source_accesses_ = e.record->size();
     e.bindElem(turned_.turned, turned);
     Elem value = e.at(low_.cluster.outputs[0], i);
     low_.storeOutput(e, 0, e.space().linear(i, dims_), value);
@@ -240,8 +251,7 @@ class TransposeNest {
   const Dims& dims_;
   LoopPlan plan_;
   TurnedInput turned_;
-  size_t turned_access_ = 0;
-  bool single_ = false;
+  size_t source_accesses_ = 0;
   size_t in_group_ = kNone, out_group_ = kNone;
   std::vector<size_t> task_groups_;
   Dims task_extents_;

@@ -83,7 +83,7 @@ class Flattening {
   }
 
   bool isElementByElement(const Op& op) const {
-    if (op.results.size() != 1 || !op.regions.empty() || hasEffect(op)) return false;
+    if (op.results.size() != 1 || !op.regions.empty() || isCallOrControl(op)) return false;
     if (!fits(op.result()) || !std::ranges::all_of(op.operands, [&](Value v) { return fits(v); }))
       return false;
     if (op.kind == OpKind::constant_) return op.literal().isSplat() || !isArray(op.result());

@@ -49,7 +49,7 @@ std::optional<ir::Value> onlyArray(const ir::Module& m, const Op& op) {
 }
 
 bool mayUpdate(const Op& op) {
-  return updatesInPlace(op.kind) || hasEffect(op);
+  return updatesInPlace(op.kind) || isCallOrControl(op);
 }
 
 }  // namespace

@@ -45,7 +45,7 @@ class Fusion {
 
   void place(uint32_t p) {
     const Op& o = op(p);
-    if (uses_.users(p).empty() && !uses_.escapes(p) && !hasEffect(o)) return;  // dead
+    if (uses_.users(p).empty() && !uses_.escapes(p) && !isCallOrControl(o)) return;  // dead
     if (isMemoryConstant(o)) return;
     if (updatesInPlace(o.kind)) return startGroup(p, false);
     if (!isFusible(m_, o)) return startGroup(p, true);

@@ -12,12 +12,12 @@ class LateOps {
  public:
   // Whether the op reads what a late one makes, or has an effect after one of theirs.
   bool isBefore(const ir::Op& op, std::span<const ir::Value> reads) const {
-    return (has_effect_ && hasEffect(op)) || std::ranges::any_of(reads, [&](ir::Value v) {
+    return (has_effect_ && isCallOrControl(op)) || std::ranges::any_of(reads, [&](ir::Value v) {
              return made_.contains(v.index);
            });
   }
   void add(const ir::Op& op) {
-    has_effect_ |= hasEffect(op);
+    has_effect_ |= isCallOrControl(op);
     for (ir::Value v : op.results) made_.insert(v.index);
   }
 

@@ -75,7 +75,7 @@ class Search {
       return std::ranges::any_of(m_.region(region).ops,
                                  [&](ir::OpId id) {
                                    const Op& op = m_.op(id);
-                                   return hasEffect(op) || !captures(m_, op).empty();
+                                   return isCallOrControl(op) || !captures(m_, op).empty();
                                  });
     });
   }

@@ -34,7 +34,7 @@ bool isFreeMovement(OpKind kind) {
   }
 }
 
-bool hasEffect(const Op& op) {
+bool isCallOrControl(const Op& op) {
   switch (op.kind) {
     case OpKind::custom_call_: case OpKind::while_: case OpKind::if_: case OpKind::case_:
     case OpKind::fork_:

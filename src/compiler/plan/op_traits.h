@@ -41,7 +41,7 @@ bool joinsManyOnes(const ir::Module& module, const ir::Op& op);
 bool joinsManyLines(const ir::Module& module, const ir::Op& op);
 bool goesInLines(const ir::Module& module, const ir::Op& op);
 bool isFreeMovement(ir::OpKind kind);
-bool hasEffect(const ir::Op& op);
+bool isCallOrControl(const ir::Op& op);
 // Whether nothing writes to the region's argument while the region runs: main's, where no result
 // takes its memory.
 bool staysAsItIs(const ir::Module& module, ir::RegionId region, ir::Value argument);

@@ -48,6 +48,12 @@ class Planner {
   Status planInPlace(Scope& scope, kernel::Cluster cluster);
   Status planOp(Scope& scope, const ir::Op& op);
   Status planWhile(Scope& scope, const ir::Op& op);
+  StorageId placeCarried(Scope& scope, const ir::Op& op, size_t i,
+                         std::span<const StorageId> taken);
+  Status planCondition(ir::RegionId region, const std::vector<StorageId>& carried,
+                       StorageId predicate, uint32_t* sequence);
+  Status planBody(ir::RegionId region, const std::vector<StorageId>& carried, uint32_t* sequence);
+  uint32_t newSequence();
   Status planParallelLoop(Scope& scope, const ir::Op& op);
   Status planTurn(const ir::Op& op, std::span<const StorageId> carried, Scope& turn);
   bool runsInTurns(const ir::Op& op) const;

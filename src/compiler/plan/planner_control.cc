@@ -42,80 +42,98 @@ Status Planner::planOp(Scope& scope, const Op& op) {
   }
 }
 
+uint32_t Planner::newSequence() {
+  plan_.program.sequences.emplace_back();
+  return static_cast<uint32_t>(plan_.program.sequences.size() - 1);
+}
+
+// Where a loop carries an operand: in its own memory, in its result's, or in new memory.
+StorageId Planner::placeCarried(Scope& scope, const Op& op, size_t i,
+                                std::span<const StorageId> taken) {
+  const Value init = op.operand(i), result = op.result(i);
+  const StorageId from = storageOf(init);
+  const bool unique = std::ranges::count(op.operands, init) == 1 &&
+                      std::ranges::find(taken, from) == taken.end();
+  const auto wanted = scope.wanted.find(result.index);
+  const bool is_wanted = wanted != scope.wanted.end(), there = is_wanted && wanted->second == from;
+  const bool in_place = unique && diesHere(scope, init) &&
+                        (there || storages_[from].place == Place::arena);
+  StorageId to = from;
+  if (is_wanted && !(there && in_place) &&
+      mayWrite(scope, wanted->second,
+               clusterOf(m_, scope.units[scope.unit].op, kernel::Nest::update), result,
+               unique ? init : Value{}))
+    to = wanted->second;
+  else if (!in_place)
+    to = newStorage(init);
+  copy(scope, from, to, m_.shape(init).bytes());
+  return to;
+}
+
+Status Planner::planCondition(ir::RegionId region, const std::vector<StorageId>& carried,
+                              StorageId predicate, uint32_t* sequence) {
+  Scope scope{.region = region, .sequence = newSequence()};
+  *sequence = scope.sequence;
+  const ir::Region& r = m_.region(region);
+  for (size_t i = 0; i < carried.size(); ++i) {
+    keep(r.args[i].index, carried[i]);
+    touch(carried[i]);
+  }
+  const Value go_on = r.results[0];
+  if (m_.def(root(go_on))) scope.wanted[root(go_on).index] = predicate;
+  for (Value arg : r.args) scope.pinned.push_back(arg);
+  TERCEL_TRY(planRegion(scope));
+  deliver(scope, go_on, predicate);
+  return Status();
+}
+
+Status Planner::planBody(ir::RegionId region, const std::vector<StorageId>& carried,
+                         uint32_t* sequence) {
+  Scope scope{.region = region, .sequence = newSequence()};
+  *sequence = scope.sequence;
+  const ir::Region& r = m_.region(region);
+  for (size_t i = 0; i < carried.size(); ++i) {
+    keep(r.args[i].index, carried[i]);
+    const Value made = root(r.results[i]);
+    if (m_.def(made) && !m_.type(made).is_token && !scope.wanted.contains(made.index))
+      scope.wanted[made.index] = carried[i];
+  }
+  TERCEL_TRY(planRegion(scope));
+  std::vector<std::pair<StorageId, StorageId>> moves;
+  for (size_t i = 0; i < carried.size(); ++i)
+    if (!m_.type(r.results[i]).is_token) moves.emplace_back(storageOf(r.results[i]), carried[i]);
+  copyAll(scope, std::move(moves));
+  return Status();
+}
+
 Status Planner::planWhile(Scope& scope, const Op& op) {
-  const ir::RegionId cond = op.regions[0], body = op.regions[1];
-  std::vector<StorageId> carried, captured;
+  std::vector<StorageId> carried, taken;
   for (Value v : captures(m_, op))
-    if (!m_.type(v).is_token) captured.push_back(storageOf(v));
-  int64_t begin = time_ + 1;
+    if (!m_.type(v).is_token) taken.push_back(storageOf(v));
+  const int64_t begin = time_ + 1;
   for (size_t i = 0; i < op.operands.size(); ++i) {
-    Value init = op.operand(i), result = op.result(i);
-    if (m_.type(init).is_token) {
-      carried.push_back(keep(result.index, storageOf(init)));
-      continue;
-    }
-    StorageId from = storageOf(init);
-    bool unique = std::count(op.operands.begin(), op.operands.end(), init) == 1;
-    for (size_t k = 0; k < i && unique; ++k) unique = carried[k] != from;
-    unique &= std::find(captured.begin(), captured.end(), from) == captured.end();
-    StorageId to = from;
-    auto wanted = scope.wanted.find(result.index);
-    bool there = wanted != scope.wanted.end() && wanted->second == from;
-    bool in_place = unique && diesHere(scope, init) &&
-                    (there || storages_[from].place == Place::arena);
-    if (wanted != scope.wanted.end() && !(there && in_place) &&
-        mayWrite(scope, wanted->second,
-                 clusterOf(m_, scope.units[scope.unit].op, kernel::Nest::update), result,
-                 unique ? init : Value{}))
-      to = wanted->second;
-    else if (!in_place)
-      to = newStorage(init);
-    copy(scope, from, to, m_.shape(init).bytes());
-    carried.push_back(to);
+    const Value init = op.operand(i);
+    carried.push_back(m_.type(init).is_token ? keep(op.result(i).index, storageOf(init))
+                                             : placeCarried(scope, op, i, taken));
+    taken.push_back(carried.back());
   }
   storages_.push_back({.bytes = 1, .first = time_ + 1, .last = time_ + 1});
-  StorageId predicate = static_cast<StorageId>(storages_.size() - 1);
+  const auto predicate = static_cast<StorageId>(storages_.size() - 1);
   std::vector<StorageId> outer_touched;
   outer_touched.swap(touched_);
 
-  auto& sequences = plan_.program.sequences;
-  Scope check{.region = cond, .sequence = static_cast<uint32_t>(sequences.size())};
-  sequences.emplace_back();
-  for (size_t i = 0; i < carried.size(); ++i) {
-    Value arg = m_.region(cond).args[i];
-    keep(arg.index, carried[i]);
-    touch(carried[i]);
-  }
-  Value go_on = m_.region(cond).results[0];
-  if (m_.def(root(go_on))) check.wanted[root(go_on).index] = predicate;
-  for (Value arg : m_.region(cond).args) check.pinned.push_back(arg);
-  TERCEL_TRY(planRegion(check));
-  deliver(check, go_on, predicate);
-
-  Scope loop{.region = body, .sequence = static_cast<uint32_t>(sequences.size())};
-  sequences.emplace_back();
-  const ir::Region& b = m_.region(body);
-  for (size_t i = 0; i < carried.size(); ++i) {
-    keep(b.args[i].index, carried[i]);
-    Value made = root(b.results[i]);
-    if (m_.def(made) && !m_.type(made).is_token && !loop.wanted.contains(made.index))
-      loop.wanted[made.index] = carried[i];
-  }
-  TERCEL_TRY(planRegion(loop));
-  std::vector<std::pair<StorageId, StorageId>> moves;
-  for (size_t i = 0; i < carried.size(); ++i)
-    if (!m_.type(b.results[i]).is_token) moves.emplace_back(storageOf(b.results[i]), carried[i]);
-  copyAll(loop, std::move(moves));
-
+  uint32_t condition, body;
+  TERCEL_TRY(planCondition(op.regions[0], carried, predicate, &condition));
+  TERCEL_TRY(planBody(op.regions[1], carried, &body));
   Step& step = addStep(scope, StepKind::while_loop);
   step.name = "while";
-  step.target = check.sequence;
-  step.sequences = {loop.sequence};
+  step.target = condition;
+  step.sequences = {body};
   step.slots = {slot(predicate)};
   // What the loop reads from before it, it reads in every trip.
   for (StorageId id : touched_)
     if (storages_[id].first < begin || id == predicate ||
-        std::find(carried.begin(), carried.end(), id) != carried.end())
+        std::ranges::find(carried, id) != carried.end())
       storages_[id].last = std::max(storages_[id].last, time_);
   touchedBefore(std::move(outer_touched));
   for (size_t i = 0; i < carried.size(); ++i) keep(op.result(i).index, carried[i]);
@@ -178,9 +196,7 @@ Status Planner::planFork(Scope& scope, const Op& op) {
 
 Status Planner::planInto(ir::RegionId region, std::span<const StorageId> results,
                          std::vector<uint32_t>& sequences) {
-  Scope branch{.region = region,
-               .sequence = static_cast<uint32_t>(plan_.program.sequences.size())};
-  plan_.program.sequences.emplace_back();
+  Scope branch{.region = region, .sequence = newSequence()};
   const ir::Region& r = m_.region(region);
   for (size_t i = 0; i < results.size(); ++i) {
     Value made = root(r.results[i]);

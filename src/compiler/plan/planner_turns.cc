@@ -19,7 +19,7 @@ namespace {
 bool callsOut(const ir::Module& m, ir::RegionId region) {
   return std::ranges::any_of(m.region(region).ops, [&](ir::OpId id) {
     const Op& op = m.op(id);
-    return op.kind == OpKind::custom_call_ || hasEffect(op) ||
+    return isCallOrControl(op) ||
            std::ranges::any_of(op.regions, [&](ir::RegionId r) { return callsOut(m, r); });
   });
 }
