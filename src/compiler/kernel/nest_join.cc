@@ -24,15 +24,13 @@ class JoinNest {
     if (low_.cluster.outputs.size() != 1 || isComplex(dtype) || isPred(dtype) ||
         !low_.mayStoreAgain())
       return false;
-    if (std::ranges::none_of(low_.cluster.ops, [&](ir::OpId id) { return joins(m_.op(id)); }))
+    if (std::ranges::none_of(low_.cluster.ops, [&](ir::OpId id) { return chooses(m_.op(id)); }))
       return false;
     lanes_ = vectorLanes(m_, low_.cluster, low_.machine);
     plan_ = planLoops(low_, dims_, [&](Emitter& e, const Indices& i) {
       storeOutputs(low_, e, dims_, i);
     });
-    return findRows() && std::ranges::all_of(low_.cluster.ops, [&](ir::OpId id) {
-      return !joins(m_.op(id)) || isOfOnes(m_.op(id));
-    }) && opsOfRow() <= kMostOps;
+    return findRows() && (joinsOnes() || readsAcrossRows()) && opsOfRow() <= kMostOps;
   }
 
   void run() {
@@ -45,6 +43,7 @@ class JoinNest {
   static bool joins(const ir::Op& op) {
     return op.kind == ir::OpKind::concatenate_ && op.operands.size() > 1;
   }
+  static bool chooses(const ir::Op& op) { return joins(op) || op.kind == ir::OpKind::pad_; }
   int64_t extent(size_t group) const { return plan_.groupExtent(group); }
   int64_t rows() const { return elementCount(dims_) / length_; }
   int64_t block() const { return (kTaskElements / length_ + lanes_ - 1) / lanes_ * lanes_; }
@@ -57,6 +56,24 @@ class JoinNest {
       long_ = g - 1;
     }
     return length_ > 1 && extent(long_) >= lanes_;
+  }
+
+  bool joinsOnes() const {
+    bool any = false;
+    for (ir::OpId id : low_.cluster.ops) {
+      if (!joins(m_.op(id))) continue;
+      any = true;
+      if (!isOfOnes(m_.op(id))) return false;
+    }
+    return any;
+  }
+
+  // Whether what stands in one place of all rows lies in a line, or is one.
+  bool readsAcrossRows() const {
+    const auto loads = std::span(plan_.strides).first(plan_.strides.size() - 1);
+    return std::ranges::all_of(loads, [&](const std::vector<int64_t>& strides) {
+      return !strides.empty() && std::abs(strides[long_]) <= 1;
+    });
   }
 
   // Whether it joins what has one element in each row, or has been joined of such.
