@@ -130,6 +130,7 @@ kernel::Machine machineOf(const codegen::Target& target) {
   machine.has_pair_dot = target.has_pair_dot;
   machine.has_byte_dot = target.byte_dot_bytes >= target.vector_bytes;
   machine.has_bf16_dot = target.has_bf16_dot;
+  machine.lookup_bytes = target.lookup_bytes;
   machine.has_tiles = target.has_tiles;
   machine.l2_bytes = target.l2_bytes;
   return machine;

@@ -359,3 +359,22 @@ def test_what_is_changed_where_a_predicate_says(agree, change):
         agree(lambda p, x: jnp.where(p, x, change(x)), p, x)
     agree(jax.vmap(lambda p, x: jnp.where(p, change(x), x)), np.arange(4) % 2 == 0,
           np.arange(128, dtype=np.float32).reshape(4, 32))
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64", "bfloat16", "float16", "int8", "int32",
+                                   "uint16", "bool", "complex64"])
+@pytest.mark.parametrize("size", [1, 3, 8, 17, 33, 64, 130, 300])
+def test_numbers_into_small_tables(agree, rng, x64, size, dtype):
+    table = rng.integers(0, 99, (size,)).astype(dtype)
+    rows = rng.integers(0, 99, (37, size)).astype(dtype)
+    i = rng.integers(-size, size, 133).astype(np.int32)
+    for count in (5, 8, 16, 17, 133):
+        agree(lambda t, i: t[i], table, i[:count])
+        agree(lambda x, i: x[:, i], rows, i[:count])
+    agree(lambda t, i: t[i.astype(jnp.uint8)], table, np.abs(i) % size)
+    agree(lambda t, i: t.at[i * 2].get(mode="fill", fill_value=1), table, i)
+    agree(lambda t, i: jnp.pad(t, (2, 1))[i], table, i)
+    agree(lambda x, i, j: x[i, j], rows[:5], i % 5, i)
+    agree(lambda x, i: jnp.take_along_axis(x, i, 1), rows, np.resize(i, (37, 6)) % size)
+    agree(lambda x, i: jnp.where(i > 0, x[:, i], x[:, :1]), rows, i)
+    agree(lambda x, i: jnp.concatenate([x[:, i], x], 1), rows, i[:9])

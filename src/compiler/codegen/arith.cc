@@ -110,6 +110,7 @@ llvm::Value* Emitter::emitPure(const Inst& inst) {
       if (!typeOf(inst, 0).isVector()) return operand(inst, 0);
       return ir_.CreateExtractElement(operand(inst, 0), static_cast<uint64_t>(inst.imm));
     case Opcode::shuffle: return emitShuffle(inst);
+    case Opcode::lookup: case Opcode::lookup2: return emitLookup(inst);
     case Opcode::clz:
       return ir_.CreateIntrinsic(intrinsics::ctlz, {type(inst.type)},
                                  {operand(inst, 0), ir_.getFalse()});

@@ -32,6 +32,7 @@ struct Target {
   bool has_pair_dot = false;    // multiplies and adds pairs of s16 in every vector
   int byte_dot_bytes = 0;       // the widest vector in which it does so with four u8 and s8
   bool has_bf16_dot = false;    // multiplies and adds pairs of bf16 in every vector
+  int lookup_bytes = 0;         // of the smallest elements that it finds in a vector by number
   bool has_tiles = false;  // registers of whole matrices: products of bf16 and of bytes (AMX)
   bool slow_subnormals = true;  // arithmetic with them takes a hundred cycles
   bool slow_division = true;    // of 512 bits: 16 cycles

@@ -71,6 +71,9 @@ class Emitter {
   Value* emitCompare(const Inst& inst);
   Value* intrinsic(llvm::Intrinsic::ID id, std::initializer_list<Value*> operands);
 
+  // lookup.cc
+  Value* emitLookup(const Inst& inst);
+
   // dot.cc
   Value* emitDotHalves(Value* a, Value* b, Value* c);
   Value* emitDotBytes(Value* a, Value* b, Value* c);

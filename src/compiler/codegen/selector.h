@@ -174,6 +174,7 @@ class Selector {
   Reg extract(const Inst& inst);
   Reg blockOf(Reg v, Type from, Type block, int which);
   Reg shuffle(const Inst& inst);
+  Reg lookUp(const Inst& inst);
   Reg shuffleWithin(const Inst& inst, Reg a, Type from);
   Reg shuffleBytes(const Inst& inst, Type from);
   Reg shuffleWhole(const Inst& inst, Type from);

@@ -64,6 +64,7 @@ Selector::Reg Selector::pure(const Inst& inst) {
     case Opcode::lane_ids: return inst.type.isVector() ? Reg() : constant(inst.type, 0);
     case Opcode::extract: return extract(inst);
     case Opcode::shuffle: return shuffle(inst);
+    case Opcode::lookup: case Opcode::lookup2: return lookUp(inst);
     case Opcode::clz:
       if (kernel::bitWidth(inst.type.scalar) < 32) break;
       if (inst.type.isVector())

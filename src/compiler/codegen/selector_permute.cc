@@ -165,5 +165,14 @@ Selector::Reg Selector::permute(const Inst& inst, Reg a, Reg b, Type type) {
   return make("VPERM" + suffix, type, {places, a});
 }
 
+Selector::Reg Selector::lookUp(const Inst& inst) {
+  const int bits = registerBits(inst.type);
+  if (kernel::bitWidth(inst.type.scalar) * inst.type.lanes != bits || bits > 512)
+    return refuse(), Reg();
+  const std::string suffix = cat(integerLetter(inst.type.scalar), widthSuffix(bits), "rr");
+  Reg index = operand(inst, 0), low = operand(inst, 1);
+  if (inst.op == Opcode::lookup) return make("VPERM" + suffix, inst.type, {index, low});
+  return make("VPERMT2" + suffix, inst.type, {low, index, operand(inst, 2)});
+}
 
 }  // namespace tercel::codegen

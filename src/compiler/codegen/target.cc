@@ -26,6 +26,7 @@ void readX86Features(Target& target, Has has) {
   bool has_avx512_vnni = target.has_avx512 && has("avx512vnni");
   target.byte_dot_bytes = has_avx512_vnni ? 64 : has("avxvnni") ? 32 : 0;
   target.has_bf16_dot = target.has_avx512 && has("avx512bf16");
+  target.lookup_bytes = !target.has_avx512 ? 0 : has("avx512vbmi") ? 1 : 2;
   target.has_tiles =
       target.has_level4 && has("amx-tile") && has("amx-bf16") && has("amx-int8");
   target.vector_bytes = target.has_avx512 ? 64 : target.has_avx2 ? 32 : 16;

@@ -235,6 +235,21 @@ V Builder::ternary(Opcode op, V a, V b, V c) {
   return pure(op, type(c), {a, b, c});
 }
 
+V Builder::lookUp(V index, std::span<const V> tables) {
+  const Type found = type(tables[0]);
+  auto inPair = [&](size_t first) {
+    if (first + 1 == tables.size()) return pure(Opcode::lookup, found, {index, tables[first]});
+    return pure(Opcode::lookup2, found, {index, tables[first], tables[first + 1]});
+  };
+  size_t first = (tables.size() - 1) / 2 * 2;
+  V all = inPair(first);
+  for (; first > 0; first -= 2) {
+    const V bound = integer(type(index), static_cast<int64_t>(first) * found.lanes);
+    all = select(compare(Opcode::icmp, Predicate::ult, index, bound), inPair(first - 2), all);
+  }
+  return all;
+}
+
 namespace {
 
 bool holds(Predicate predicate, uint64_t a, uint64_t b, Scalar scalar) {

@@ -73,6 +73,7 @@ class Builder {
   V unary(Opcode op, V a) { return pure(op, type(a), {a}); }
   V binary(Opcode op, V a, V b);  // a scalar operand beside a vector one is splat
   V ternary(Opcode op, V a, V b, V c);
+  V lookUp(V index, std::span<const V> tables);  // of one, two or more vectors one after another
   V fma(V a, V b, V c);
   V fmuladd(V a, V b, V c);
   V compare(Opcode op, Predicate predicate, V a, V b);

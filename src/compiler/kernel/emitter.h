@@ -76,6 +76,7 @@ class Emitter {
   Elem loadLine(BufferId buffer, bool complex, const Index& index, int64_t step, V mask,
                 bool strays);
   V loadApart(BufferId buffer, const Index& index, V mask);
+  V lookUp(BufferId buffer, const Index& index, V mask);
   bool pairsFit(BufferId buffer) const;
   void storePairs(BufferId buffer, V at, int64_t offset, V re, V im, V mask);
   V loadStrided(BufferId buffer, const Index& index, int step);

@@ -63,6 +63,8 @@ Elem Emitter::loadStored(BufferId buffer, bool complex, const Index& index, bool
   const Index place = complex ? space_.scale(index, 2) : index;
   if (V re = loadApart(buffer, place, mask); re.valid())
     return {re, complex ? loadApart(buffer, space_.add(place, Index(1)), mask) : V{}};
+  if (!complex)
+    if (V found = lookUp(buffer, index, mask); found.valid()) return {found, {}};
   if (!mask.valid()) mask = b_.constant({Scalar::i1, static_cast<uint16_t>(lanes_)}, 1);
   const Places at = space_.emitPlaces(place, lanes_);
   const V re = b_.gather(buffer, at, mask);
@@ -106,6 +108,35 @@ Elem Emitter::loadLine(BufferId buffer, bool complex, const Index& index, int64_
   };
   if (!mask.valid()) return {turned(b_.load(buffer, at, lanes_, offset)), {}};
   return {turned(b_.loadMasked(buffer, at, turned(mask), offset)), {}};
+}
+
+// Lanes by numbers that are all within a few vectors; an invalid value where they may not be.
+V Emitter::lookUp(BufferId buffer, const Index& index, V mask) {
+  constexpr int64_t kMostTables = 8;
+  const Scalar element = b_.kernel().buffers[buffer].element;
+  const int64_t size = byteSize(element);
+  if (element == Scalar::i1 || !b_.machine.looksUp(size, lanes_)) return {};
+  const auto near = space_.nearPlaces(index, lanes_);
+  const int64_t most = std::min(kMostTables * lanes_, int64_t{1} << (8 * std::min<int64_t>(size, 4)));
+  if (!near || near->span > most || (mask.valid() && !near->is_same)) return {};
+  V first = space_.emitScalar(near->first, /*skip_constant=*/true);
+  int64_t least = near->first.constant;
+  if (mask.valid()) {
+    first = b_.select(b_.any(mask), b_.iadd(first, b_.index(least)), b_.index(0));
+    least = 0;
+  }
+  std::vector<V> tables;
+  for (int64_t begin = 0; begin < near->span; begin += lanes_) {
+    const int64_t left = near->span - begin, offset = least + begin;
+    const V is_there = firstLanes(b_, lanes_, b_.index(left)).lanes;
+    tables.push_back(left >= lanes_ ? b_.load(buffer, first, lanes_, offset)
+                                    : b_.loadMasked(buffer, first, is_there, offset));
+  }
+  constexpr Scalar kWords[] = {Scalar::i8, Scalar::i16, Scalar::i32, Scalar::i64};
+  const Scalar word = kWords[std::countr_zero(static_cast<uint64_t>(size))];
+  const V numbers = space_.emitLanes(near->numbers, lanes_, Scalar::i32);
+  const V found = b_.lookUp(b_.cast(size < 4 ? Opcode::itrunc : Opcode::zext, numbers, word), tables);
+  return mask.valid() ? b_.select(mask, found, b_.constant(b_.type(found), 0)) : found;
 }
 
 // Lanes whose places are known beside each other, by loads and shuffles; an invalid value where

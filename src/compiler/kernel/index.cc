@@ -1,6 +1,7 @@
 #include "compiler/kernel/index.h"
 
 #include <algorithm>
+#include <ranges>
 #include <numeric>
 
 #include "core/status.h"
@@ -385,6 +386,24 @@ Places IndexSpace::emitPlaces(const Index& a, int lanes) {
   const Parts parts = partsOf(a);
   return {emitScalar(parts.uniform, /*skip_constant=*/true),
           emitVarying(parts, lanes, wordOf(parts)), a.constant};
+}
+
+std::optional<IndexSpace::NearPlaces> IndexSpace::nearPlaces(const Index& a, int lanes) {
+  Index numbers, first(a.constant);
+  for (Term t : a.terms)
+    addTerm(atoms_[t.atom].kind == Atom::Kind::lanes && t.factor > 0 ? numbers : first, t);
+  if (numbers.isConstant()) return {};
+  const int64_t most = highest(numbers);
+  if (!varies(first)) return NearPlaces{first, numbers, most + 1};
+  Index base;
+  std::vector<int64_t> known = knownLanes(first, lanes, &base);
+  auto matters = [](int64_t place) { return place != kNoPlace; };
+  auto that_matter = known | std::views::filter(matters);
+  if (that_matter.empty()) return {};
+  const auto [low, high] = std::ranges::minmax(that_matter);
+  for (int64_t& place : known) place = matters(place) ? place - low : 0;
+  return NearPlaces{add(base, Index(low)), add(numbers, this->known(std::move(known), high - low + 1)),
+                    most + high - low + 1, false};
 }
 
 Index IndexSpace::loopsOf(const Index& a) const {

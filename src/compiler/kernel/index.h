@@ -6,6 +6,7 @@
 #pragma once
 #include <cstdint>
 #include <map>
+#include <optional>
 #include <span>
 #include <string>
 #include <utility>
@@ -90,6 +91,13 @@ class IndexSpace {
   // i32 where that has the index at each lane, and all it is made of: twice as many fit into a vector.
   Scalar wordOf(const Index& a) const;
   Places emitPlaces(const Index& a, int lanes);
+  // Where lanes are by numbers that only the program knows: all within `span` places from one on.
+  struct NearPlaces {
+    Index first, numbers;
+    int64_t span;
+    bool is_same = true;  // the first place of each lane by itself
+  };
+  std::optional<NearPlaces> nearPlaces(const Index& a, int lanes);
 
   const Atom& atom(uint32_t id) const { return atoms_[id]; }
   std::span<const Atom> atoms() const { return atoms_; }

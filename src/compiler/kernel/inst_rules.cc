@@ -104,12 +104,23 @@ class Rules {
         if (result_.scalar != Scalar::f32 || !result_.isVector()) return "a vector of f32 wanted";
         if (operand(0) != result_.with(Scalar::i32)) return "words of i32 wanted";
         return wants(1, operand(0)).empty() ? wants(2, result_) : wants(1, operand(0));
+      case Opcode::lookup: case Opcode::lookup2: return checkLookup();
       case Opcode::any:
         if (result_ != Type{Scalar::i1, 1}) return "the result is one i1";
         return operand(0).scalar == Scalar::i1 ? "" : "a mask wanted";
       case Opcode::rarely: return checkRarely();
       default: return checkSelect();
     }
+  }
+
+  std::string checkLookup() const {
+    const Type index = operand(0);
+    if (isFloat(index.scalar) || bitWidth(index.scalar) != bitWidth(result_.scalar) ||
+        index.lanes != result_.lanes)
+      return "numbers as wide as the result's lanes wanted";
+    for (size_t i = 1; i < inst_.operands.size(); ++i)
+      if (std::string problem = wants(i, result_); !problem.empty()) return problem;
+    return "";
   }
 
   std::string checkShuffle() const {
