@@ -4,9 +4,9 @@
 #include <chrono>
 #include <cmath>
 #include <cstdio>
-#include <cstring>
 #include <map>
 
+#include "compiler/eval/difference.h"
 #include "program/aligned_bytes.h"
 #include "runtime/engine/instance.h"
 #include "tools/program_input.h"
@@ -98,16 +98,11 @@ Result<size_t> numberOf(const LoadedArtifact& loaded, const std::string& name) {
 
 Status compareTo(const std::string& path, const NamedValue& value, const ir::Literal& got) {
   TERCEL_ASSIGN(const ir::Literal wanted, readInput(path, value.shape));
-  double largest = 0, difference = 0;
-  for (int64_t i = 0; i < value.shape.elements(); ++i) {
-    const double a = got.number(i), b = wanted.number(i);
-    if (a == b || (std::isnan(a) && std::isnan(b))) continue;
-    largest = std::max(largest, std::abs(b));
-    difference = std::max(difference, std::isnan(a - b) ? HUGE_VAL : std::abs(a - b));
-  }
-  std::printf("%s: differs from %s by at most %g\n", value.name.c_str(), path.c_str(), difference);
-  if (difference <= 1e-5 * largest) return Status();
-  return Status(Code::failed_precondition, cat("result ", value.name, " is not that of ", path));
+  const std::string wrong = eval::difference(got, wanted);
+  if (!wrong.empty())
+    return failedPrecondition("result ", value.name, " is not that of ", path, ": ", wrong);
+  std::printf("%s: agrees with %s\n", value.name.c_str(), path.c_str());
+  return Status();
 }
 
 Status report(const program::Procedure& procedure, const Arrays& results,
