@@ -100,6 +100,21 @@ int negate(void* user_data, const tercel_custom_call* call) {
 
 int fail(void*, const tercel_custom_call*) { return 77; }
 
+int checkTokens(void*, const tercel_custom_call* call) {
+  const std::pair<const tercel_value_info*, int64_t> tokens[] = {
+      {&call->operand_types[1], call->operand_bytes[1]},
+      {&call->result_types[0], call->result_bytes[0]}};
+  for (const auto& [type, bytes] : tokens) {
+    EXPECT_EQ(type->dtype, TERCEL_PRED);
+    EXPECT_EQ(type->rank, 1);
+    EXPECT_EQ(type->dims[0], 0);
+    EXPECT_EQ(type->bytes, 0);
+    EXPECT_EQ(bytes, 0);
+  }
+  EXPECT_EQ(call->operand_types[0].dtype, TERCEL_F32);
+  return TERCEL_OK;
+}
+
 class Loaded {
  public:
   explicit Loaded(const Bytes& bytes, tercel_instance_options options = {}) {
@@ -211,6 +226,20 @@ TEST(ProgramApi, CustomCallsFail) {
   EXPECT_EQ(tercel_instance_call(plain, 0, &in, 1, &out, 1), TERCEL_UNIMPLEMENTED);
   EXPECT_NE(std::strstr(tercel_error_message(), "negate"), nullptr) << tercel_error_message();
   tercel_instance_destroy(plain);
+}
+
+TEST(ProgramApi, TokensOfCustomCallsAreEmpty) {
+  tercel::test::ProgramMaker m;
+  const uint32_t a = m.argument(kShape), r = m.result(kShape), token = m.arena(0);
+  m.copy(0, a, r);
+  auto& step = m.step(0, StepKind::custom_call, {a, token, token});
+  step.values = tercel::program::encode(
+      {4, {{kShape}, {.is_token = true}}, {{.is_token = true}}, true});
+  step.name = "ordered";
+  m.program.target_cpu = "any";
+  Loaded loaded(tercel::program::serialize(m.program), {.custom_call = checkTokens});
+  float x[6] = {}, y[6] = {};
+  EXPECT_EQ(loaded.call(x, y), TERCEL_OK) << tercel_error_message();
 }
 
 TEST(ProgramApi, StateStaysInItsInstance) {

@@ -98,8 +98,14 @@ class CustomCallHook final : public engine::CustomCallHandler {
 
   static std::vector<tercel_value_info> infos(const std::vector<program::CallValue>& values) {
     std::vector<tercel_value_info> infos;
-    for (const program::CallValue& value : values) infos.push_back(valueInfo("", value.shape));
+    for (const program::CallValue& value : values)
+      infos.push_back(value.is_token ? tokenInfo() : valueInfo("", value.shape));
     return infos;
+  }
+
+  static tercel_value_info tokenInfo() {
+    static constexpr int64_t kNone[] = {0};
+    return {sizeof(tercel_value_info), "", TERCEL_PRED, 1, kNone};
   }
 
   const tercel_instance_options options_;
