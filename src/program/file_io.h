@@ -74,13 +74,14 @@ class Reader {
     value.assign(from, from + size);
     in_ = in_.subspan(size);
   }
-  // What bytes() wrote, of a size that is known.
-  void bytesInto(void* to, size_t size) {
+  // What bytes() wrote, of a size that is known, where it lies.
+  std::span<const std::byte> view(size_t size) {
     uint64_t stored = 0;
     number(stored);
-    if (stored != size || size > in_.size()) return fail();
-    std::memcpy(to, in_.data(), size);
+    if (stored != size || size > in_.size()) return fail(), std::span<const std::byte>();
+    const auto bytes = in_.first(size);
     in_ = in_.subspan(size);
+    return bytes;
   }
   // An item takes `least` bytes or more, so that a damaged count cannot ask for much memory.
   template <class Container, class F>

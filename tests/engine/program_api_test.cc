@@ -496,6 +496,26 @@ TEST(ProgramApi, StatesAreSavedAndLoaded) {
   EXPECT_EQ(std::distance(std::filesystem::directory_iterator(folder.path), {}), 1);
 }
 
+TEST(ProgramApi, AStateOfOtherSizesChangesNothing) {
+  TemporaryFolder folder;
+  const std::string path = folder.path / "state";
+  Loaded one(serializeArtifact(makeArtifact()));
+  ASSERT_EQ(tercel_instance_save_state(one.instance, path.c_str()), TERCEL_OK);
+  Bytes file(std::filesystem::file_size(path));
+  std::ifstream(path, std::ios::binary)
+      .read(reinterpret_cast<char*>(file.data()), static_cast<std::streamsize>(file.size()));
+  const size_t second = file.size() - 24 - sizeof(uint64_t), first = second - 24 - sizeof(uint64_t);
+  file[first + sizeof(uint64_t)] = std::byte{0x77};
+  file[second] = std::byte{20};
+  tercel::program::sealFile(file, {"TERCELST", "state", 2});
+  std::ofstream(path, std::ios::binary)
+      .write(reinterpret_cast<const char*>(file.data()), static_cast<std::streamsize>(file.size()));
+  EXPECT_EQ(tercel_instance_load_state(one.instance, path.c_str()), TERCEL_INVALID_ARGUMENT);
+  float values[6] = {};
+  ASSERT_EQ(tercel_instance_get_global(one.instance, 0, values, 24), TERCEL_OK);
+  EXPECT_EQ(values[0], 10);
+}
+
 TEST(ProgramApi, TwoInstancesSaveToOnePathAtOnce) {
   TemporaryFolder folder;
   const std::string path = folder.path / "state";

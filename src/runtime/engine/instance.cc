@@ -281,16 +281,14 @@ Status Instance::loadState(const std::string& path) try {
   if (key != stateKey(artifact)) {
     return invalidArgument(path, " is a state of another program than ", artifact.name);
   }
-  size_t expected = 0;
-  for (const program::Global& global : artifact.globals) {
-    if (global.is_mutable) expected += sizeof(uint64_t) + bytesOf(global.shape);
-  }
-  if (reader.failed() || reader.remaining() != expected) {
-    return invalidArgument(path, " is malformed");
-  }
+  program::Reader values = reader;
+  for (const program::Global& global : artifact.globals)
+    if (global.is_mutable) reader.view(bytesOf(global.shape));
+  if (reader.failed() || reader.remaining() != 0) return invalidArgument(path, " is malformed");
   for (size_t g = 0; g < artifact.globals.size(); ++g) {
     if (!artifact.globals[g].is_mutable) continue;
-    reader.bytesInto(valueOf(g), bytesOf(artifact.globals[g].shape));
+    const std::span<const std::byte> value = values.view(bytesOf(artifact.globals[g].shape));
+    std::memcpy(valueOf(g), value.data(), value.size());
   }
   return Status();
 } catch (const std::bad_alloc&) {
