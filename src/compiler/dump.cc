@@ -45,10 +45,12 @@ Status withReproducer(Status status, std::span<const std::byte> bytes) {
 
 DumpFolder::DumpFolder(const std::filesystem::path& parent, std::string_view name) {
   std::error_code error;
+  std::filesystem::create_directories(parent, error);
+  bool is_made = false;  // by us: other processes write beside us
   do {
     path_ = parent / numbered(nextNumber(), 4, name);
-  } while (std::filesystem::exists(path_, error));
-  std::filesystem::create_directories(path_, error);
+    is_made = std::filesystem::create_directory(path_, error);
+  } while (!is_made && (!error || error == std::errc::file_exists));
   if (error) {
     failed_ = true;
     TERCEL_LOG(warning, "cannot make the folder ", path_.string(), ": ", error.message());
