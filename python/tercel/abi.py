@@ -11,12 +11,18 @@ from tercel.library import library_path
 VERSION = 2
 ALIGNMENT = 64  # of results that need no copy
 
-# In the order of tercel_dtype; numpy's names, or those of ml_dtypes.
-DTYPES = ("bool", "int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64",
-          "float16", "bfloat16", "float32", "float64", "complex64", "complex128",
-          "int2", "int4", "uint2", "uint4", "float4_e2m1fn", "float6_e2m3fn", "float6_e3m2fn",
-          "float8_e3m4", "float8_e4m3", "float8_e4m3b11fnuz", "float8_e4m3fn",
-          "float8_e4m3fnuz", "float8_e5m2", "float8_e5m2fnuz", "float8_e8m0fnu")
+# In the order of tercel_dtype: the library's names, and numpy's or those of ml_dtypes.
+DTYPES = {
+    "pred": "bool", "s8": "int8", "s16": "int16", "s32": "int32", "s64": "int64",
+    "u8": "uint8", "u16": "uint16", "u32": "uint32", "u64": "uint64",
+    "f16": "float16", "bf16": "bfloat16", "f32": "float32", "f64": "float64",
+    "c64": "complex64", "c128": "complex128",
+    "s2": "int2", "s4": "int4", "u2": "uint2", "u4": "uint4",
+    "f4E2M1FN": "float4_e2m1fn", "f6E2M3FN": "float6_e2m3fn", "f6E3M2FN": "float6_e3m2fn",
+    "f8E3M4": "float8_e3m4", "f8E4M3": "float8_e4m3", "f8E4M3B11FNUZ": "float8_e4m3b11fnuz",
+    "f8E4M3FN": "float8_e4m3fn", "f8E4M3FNUZ": "float8_e4m3fnuz", "f8E5M2": "float8_e5m2",
+    "f8E5M2FNUZ": "float8_e5m2fnuz", "f8E8M0FNU": "float8_e8m0fnu"}
+_NUMBERED = tuple(DTYPES.values())
 
 OK, UNKNOWN, UNIMPLEMENTED = 0, 2, 12
 _INVALID_ARGUMENT, _NOT_FOUND = 3, 5
@@ -164,11 +170,19 @@ def int32(value, what):
 
 
 def number(dtype):
-    return DTYPES.index(np.dtype(dtype).name)
+    return _NUMBERED.index(np.dtype(dtype).name)
 
 
 def dtype(number):
-    name = DTYPES[number]
+    return _dtype(_NUMBERED[number])
+
+
+def dtype_named(name):
+    """Of the library's name, as f32."""
+    return _dtype(DTYPES[name])
+
+
+def _dtype(name):
     if hasattr(np, name):
         return np.dtype(name)
     import ml_dtypes  # only programs with such types need it

@@ -5,19 +5,9 @@ import functools
 import traceback
 from typing import NamedTuple
 
-import ml_dtypes
 import numpy as np
 
-# Element types whose name in NumPy is not made of their kind and bits.
-_NAMES = {
-    "pred": "bool", "bf16": "bfloat16", "c64": "complex64", "c128": "complex128",
-    "f4E2M1FN": "float4_e2m1fn", "f6E2M3FN": "float6_e2m3fn",
-    "f6E3M2FN": "float6_e3m2fn", "f8E3M4": "float8_e3m4", "f8E4M3": "float8_e4m3",
-    "f8E4M3B11FNUZ": "float8_e4m3b11fnuz", "f8E4M3FN": "float8_e4m3fn",
-    "f8E4M3FNUZ": "float8_e4m3fnuz", "f8E5M2": "float8_e5m2", "f8E5M2FNUZ": "float8_e5m2fnuz",
-    "f8E8M0FNU": "float8_e8m0fnu",
-}
-_KINDS = {"s": "int", "u": "uint", "f": "float"}
+from tercel import abi
 
 
 class ArrayType(NamedTuple):
@@ -39,18 +29,13 @@ class ArrayType(NamedTuple):
         return np.ndarray(self.shape, self.dtype, data)
 
 
-def _dtype(name):
-    name = _NAMES.get(name) or _KINDS[name[0]] + name[1:]
-    return np.dtype(getattr(ml_dtypes, name, name))
-
-
 def _array_type(text):
     """Of f32[2,3]; None for a token."""
     if text == "token":
         return None
     name, dims = text[:-1].split("[")
     shape = tuple(int(dim) for dim in dims.split(",") if dim)
-    dtype = _dtype(name)
+    dtype = abi.dtype_named(name)
     size = int(np.prod(shape, dtype=np.int64)) * dtype.itemsize
     return ArrayType(shape, dtype, ctypes.c_char * size if size else None)
 

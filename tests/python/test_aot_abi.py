@@ -64,5 +64,6 @@ def test_dtypes_have_the_headers_names():
     short = {"BOOL": "PRED", "BFLOAT16": "BF16", "COMPLEX64": "C64", "COMPLEX128": "C128"}
     ours = [short.get(name.upper(), re.sub("^UINT|^INT|^FLOAT", lambda kind: {
         "UINT": "U", "INT": "S", "FLOAT": "F"}[kind[0]], name.upper()).replace("_", ""))
-        for name in abi.DTYPES]
+        for name in abi.DTYPES.values()]
+    assert ours == [name.upper() for name in abi.DTYPES]
     assert ours == [name.removeprefix("TERCEL_") for name in re.findall(r"TERCEL_\w+", listed)]
