@@ -20,6 +20,10 @@ def load(source, *, weights=None, num_threads=None, custom_calls=None):
     included, as it was saved with, or `num_threads`. What the program calls by jax.ffi, and its
     callbacks, are looked up in `custom_calls`: name -> function(configuration, *operands). The
     file holds native code: load only what you trust.
+
+    FileNotFoundError: there is no such file; ValueError: what is in it is no program, or of another
+    version of Tercel, or `num_threads` is not 1 to 1024; RuntimeError: it is damaged, or for other
+    CPUs.
     """
     return Instance(SavedProgram(source, weights), num_threads, custom_calls or {})
 
@@ -73,7 +77,11 @@ class Instance:
         self._handle.call("save_state", os.fsencode(path))
 
     def load_state(self, path):
-        """Takes them from a file that an instance of the same program wrote."""
+        """Takes them from a file that an instance of the same program wrote.
+
+        ValueError: of another program, whose mutable globals have other names, shapes or dtypes;
+        LookupError: no such file; RuntimeError: a damaged one. Then nothing is changed.
+        """
         self._handle.call("load_state", os.fsencode(path))
 
 
@@ -142,6 +150,13 @@ class Globals(collections.abc.Mapping):
         return trees.build(tree, read)
 
     def __setitem__(self, name, new):
+        """Stores a tree nested as the global, with leaves of its shapes and dtypes, which are not
+        converted; numbers of Python's take the dtype of a scalar.
+
+        KeyError: no such global; TypeError: another nesting; ValueError: a shape or dtype;
+        OverflowError: a number out of the dtype's range; RuntimeError: a global that is not
+        mutable.
+        """
         program = self._program.name
         tree, leaves = self._find(name), [None] * len(self._program.globals)
         trees.Reader(tree, program, name)(new, leaves)

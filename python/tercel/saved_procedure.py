@@ -15,7 +15,7 @@ _MOST_RECYCLED = 1 << 28
 
 
 class Procedure:
-    """Call it with the arguments that the program's procedure has."""
+    """A procedure of a saved program; prints its signatures."""
 
     def __init__(self, handle, signatures):
         self._handle = handle
@@ -30,6 +30,14 @@ class Procedure:
         return "\n".join(map(str, self._signatures))
 
     def __call__(self, *args, **kwargs):
+        """Takes trees of arrays, nested as in the class, and gives its results as NumPy arrays.
+
+        Arrays have the argument's shape and dtype, which are not converted; numbers of Python's
+        take the dtype of a scalar argument. Of several signatures the first of these shapes is
+        called. TypeError: the number, names or nesting of arguments; ValueError: a shape or dtype;
+        OverflowError: a number out of the dtype's range; RuntimeError: an error of running. What a
+        custom call raises is raised here.
+        """
         if kwargs or len(args) != len(self._parameters):
             args = self._bind(args, kwargs)
         signature = self._signatures[0]
@@ -50,8 +58,10 @@ class Procedure:
             raise TypeError(f"{self._name} takes {len(names)} arguments but {len(args)} were given")
         given = dict(zip(names, args))
         for name, value in kwargs.items():
-            if name not in names or name in given:
+            if name not in names:
                 raise TypeError(f"{self._name} got an unexpected argument {name!r}")
+            if name in given:
+                raise TypeError(f"{self._name} got multiple values for argument {name!r}")
             given[name] = value
         for name, tree in self._signatures[0].parameters:
             if name not in given:

@@ -13,14 +13,15 @@ from tercel import abi
 class SavedProgram:
     def __init__(self, source, weights):
         self.address = ctypes.c_void_p()
+        if weights is not None:
+            _check_file(weights)
         options = ctypes.byref(abi.LoadOptions(weights_path=weights and os.fsencode(weights)))
         if isinstance(source, (bytes, bytearray, memoryview)):
             data = np.frombuffer(source, np.uint8)
             abi.check(abi.library().tercel_program_load(
                 data.ctypes.data, data.size, options, ctypes.byref(self.address)))
         else:
-            if not os.path.exists(source):
-                raise FileNotFoundError(f"{source}: no such file")
+            _check_file(source)
             abi.check(abi.library().tercel_program_open(
                 os.fsencode(source), options, ctypes.byref(self.address)))
         weakref.finalize(self, abi.library().tercel_program_destroy, self.address)
@@ -46,6 +47,11 @@ class SavedProgram:
     def __str__(self):
         procedures = [str(signature) for known in self.procedures.values() for signature in known]
         return "\n".join([f"program {self.name} for {self.target}", *procedures])
+
+
+def _check_file(path):
+    if not os.path.exists(path):
+        raise FileNotFoundError(f"{path}: no such file")
 
 
 class Signature:

@@ -428,6 +428,7 @@ def test_keys_are_integers():
     (lambda m: m.predict(), TypeError, "net.predict: missing a required argument: 'x'"),
     (lambda m: m.predict(1, 2), TypeError, "net.predict takes 1 arguments but 2 were given"),
     (lambda m: m.predict(z=1), TypeError, "net.predict got an unexpected argument 'z'"),
+    (lambda m: m.predict(1, x=1), TypeError, "net.predict got multiple values for argument 'x'"),
     (lambda m: m.initialize(np.zeros(3, np.uint32)), ValueError,
      r"net.initialize: key: uint32\[3\] in place of uint32\[2\]"),
     (lambda m: m.update({"x": 1}, rate=1.0), TypeError,
@@ -670,6 +671,8 @@ def test_files_that_are_no_artifacts(artifact, tmp_path):
     whole = artifact.to_bytes()
     with pytest.raises(FileNotFoundError, match="missing: no such file"):
         package.load(tmp_path / "missing")
+    with pytest.raises(FileNotFoundError, match="missing: no such file"):
+        package.load(whole, weights=tmp_path / "missing")
     with pytest.raises(RuntimeError, match=f"^{tmp_path} is not a file"):
         package.load(tmp_path)
     altered = bytearray(whole)

@@ -46,7 +46,11 @@ class Artifact:
     def save(self, path, num_threads=None, weights_path=None):
         """Writes one file with the program and its code for all targets. `num_threads` as in
         get_compiled_artifact, where another number is wanted. Of a link, it writes the target.
-        With `weights_path` the globals' values lie there, for tercel.load to map into memory."""
+        With `weights_path` the globals' values lie there, for tercel.load to map into memory.
+
+        ValueError: `num_threads` is not 1 to 1024, or both paths are one; RuntimeError: a file
+        cannot be written.
+        """
         to = os.fsencode(_followed(path))
         weights = weights_path if weights_path is None else os.fsencode(_followed(weights_path))
         self._builder_for(num_threads=num_threads).save(to, weights)
@@ -58,6 +62,10 @@ class Artifact:
         `targets`, `optimization_level` and `num_threads` as in get_compiled_artifact, where another
         choice is wanted for this library, which has code for one architecture. With `side_file` the
         globals' values lie in name.weights, which is mapped into memory, and not in the library.
+
+        ValueError: a name that C or C++ has another use for, several architectures, or values that
+        need a side file; RuntimeError: a file cannot be written, or there is no runtime library for
+        the architecture.
         """
         builder = self._builder_for(targets, optimization_level, num_threads)
         runtime = runtime_directory and os.fsencode(runtime_directory)

@@ -115,7 +115,12 @@ class Program(metaclass=_ProgramType):
         list as "aarch64,x86-64-v2,x86-64-v4", of which a machine takes the highest that it can run.
         New instances start with what the class says, or, with `state`, with what this instance
         has. `optimization_level`: 0 to 3. `num_threads`: of the instances that are created without
-        a wish of their own, the caller's thread included."""
+        a wish of their own, the caller's thread included.
+
+        TypeError: no class of programs, or no instance where `state` is asked for; ValueError: no
+        procedures, an unknown target, or a number out of range; NotImplementedError: what cannot
+        leave Python. What JAX raises when it traces a procedure is raised here.
+        """
         values = None
         if state:
             if not isinstance(program, Program):
@@ -131,7 +136,8 @@ def compile(function, *example_args, name=None, targets="native", optimization_l
     """The artifact of a plain function: a Program whose one procedure has the function's name.
 
     The arguments say what the procedure's are like; Program.like(x, "batch, ...", batch=(1, 8))
-    gives it several signatures.
+    gives it several signatures. They are arrays, numbers and trees of these; a call takes the same
+    shapes and dtypes. It raises what Program.get_compiled_artifact does.
     """
     plain = getattr(function, "__name__", "")
     name = name or (plain if plain.isidentifier() else "function")
