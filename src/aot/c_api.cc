@@ -41,6 +41,20 @@ tercel::Result<tercel::Shape> shapeOf(tercel_dtype dtype, int32_t rank, const in
   return shape;
 }
 
+Status checkList(const char* what, size_t count, const void* list) {
+  if (list || count == 0) return Status();
+  return tercel::invalidArgument(count, " ", what, ", and no list of them");
+}
+
+Status checkLists(const tercel_procedure_spec& spec) {
+  TERCEL_TRY(checkList("used globals", spec.num_used, spec.used));
+  TERCEL_TRY(checkList("stored globals", spec.num_stored, spec.stored));
+  TERCEL_TRY(checkList("arguments", spec.num_arguments, spec.arguments));
+  TERCEL_TRY(checkList("results", spec.num_results, spec.results));
+  TERCEL_TRY(checkList("shapes", spec.num_shapes, spec.shapes));
+  return checkList("bytes of a module", spec.module_size, spec.module);
+}
+
 tercel::Result<std::vector<program::NamedValue>> valuesOf(size_t count,
                                                           const tercel_value_spec* specs) {
   std::vector<program::NamedValue> values;
@@ -71,12 +85,13 @@ std::vector<uint32_t> numbers(size_t count, const int32_t* from) {
 }
 
 tercel::Result<program::Procedure> procedureOf(const tercel_procedure_spec& spec) {
+  TERCEL_TRY(checkLists(spec));
   program::Procedure procedure;
   procedure.name = textOf(spec.name);
   procedure.signature = textOf(spec.signature);
   procedure.tree = textOf(spec.tree);
   const auto* module = static_cast<const std::byte*>(spec.module);
-  procedure.module.assign(module, module + (module ? spec.module_size : 0));
+  procedure.module.assign(module, module + spec.module_size);
   procedure.used = numbers(spec.num_used, spec.used);
   procedure.stored = numbers(spec.num_stored, spec.stored);
   TERCEL_ASSIGN(procedure.arguments, valuesOf(spec.num_arguments, spec.arguments));
@@ -89,9 +104,18 @@ std::string defaultRuntimeFolder() {
   return tercel::engine::folderOf(reinterpret_cast<void*>(&tercel_artifact_create)) + "aot";
 }
 
-tercel::Result<std::vector<std::byte>> bytesOf(const tercel_artifact* artifact) {
-  TERCEL_ASSIGN(const program::Artifact finished, artifact->builder.finish());
+tercel::Result<std::vector<std::byte>> bytesOf(const aot::ArtifactBuilder& builder) {
+  TERCEL_ASSIGN(const program::Artifact finished, builder.finish());
   return program::serializeArtifact(finished);
+}
+
+// f(builder).
+template <class Artifact, class F>
+int ofArtifact(Artifact* artifact, F&& f) {
+  return guarded([&]() -> Status {
+    if (!artifact) return tercel::invalidArgument("no artifact");
+    return f(artifact->builder);
+  });
 }
 
 }  // namespace
@@ -121,14 +145,15 @@ int tercel_artifact_parse(const void* bytes, size_t size, const char* weights_pa
 void tercel_artifact_destroy(tercel_artifact* artifact) { delete artifact; }
 
 int tercel_artifact_set_tree(tercel_artifact* artifact, const char* tree) {
-  return guarded([&] {
-    artifact->builder.setTree(textOf(tree));
+  return ofArtifact(artifact, [&](aot::ArtifactBuilder& builder) {
+    builder.setTree(textOf(tree));
     return Status();
   });
 }
 
 int tercel_artifact_add_global(tercel_artifact* artifact, const tercel_global_spec* spec) {
-  return guarded([&]() -> Status {
+  return ofArtifact(artifact, [&](aot::ArtifactBuilder& builder) -> Status {
+    if (!spec) return tercel::invalidArgument("no global");
     TERCEL_ASSIGN(const tercel_global_spec own, ownCopy(spec));
     program::Global global;
     global.name = textOf(own.name);
@@ -136,36 +161,44 @@ int tercel_artifact_add_global(tercel_artifact* artifact, const tercel_global_sp
     TERCEL_ASSIGN(global.shape, shapeOf(own.dtype, own.rank, own.dims));
     const auto* data = static_cast<const std::byte*>(own.data);
     const size_t bytes = data ? static_cast<size_t>(global.shape.bytes()) : 0;
-    return artifact->builder.addGlobal(std::move(global), {data, bytes});
+    return builder.addGlobal(std::move(global), {data, bytes});
   });
 }
 
 int tercel_artifact_add_procedure(tercel_artifact* artifact, const tercel_procedure_spec* spec) {
-  return guarded([&]() -> Status {
+  return ofArtifact(artifact, [&](aot::ArtifactBuilder& builder) -> Status {
+    if (!spec) return tercel::invalidArgument("no procedure");
     TERCEL_ASSIGN(const tercel_procedure_spec own, ownCopy(spec));
     TERCEL_ASSIGN(program::Procedure procedure, procedureOf(own));
-    if (own.arguments || own.results) return artifact->builder.addProcedure(std::move(procedure));
+    if (own.arguments || own.results) return builder.addProcedure(std::move(procedure));
     TERCEL_ASSIGN(const tercel::compiler::GivenArguments given, givenOf(own));
     if (own.platform) procedure.platform = *own.platform;
-    return artifact->builder.addProcedure(std::move(procedure), &given);
+    return builder.addProcedure(std::move(procedure), &given);
   });
 }
 
 int tercel_artifact_set_optimization_level(tercel_artifact* artifact, int32_t level) {
-  return guarded([&] { return artifact->builder.setOptimizationLevel(level); });
+  return ofArtifact(artifact, [&](aot::ArtifactBuilder& builder) {
+    return builder.setOptimizationLevel(level);
+  });
 }
 
 int tercel_artifact_set_num_threads(tercel_artifact* artifact, int32_t num_threads) {
-  return guarded([&] { return artifact->builder.setNumThreads(num_threads); });
+  return ofArtifact(artifact, [&](aot::ArtifactBuilder& builder) {
+    return builder.setNumThreads(num_threads);
+  });
 }
 
 int tercel_artifact_compile(tercel_artifact* artifact, const char* targets) {
-  return guarded([&] { return artifact->builder.compile(textOf(targets)); });
+  return ofArtifact(artifact, [&](aot::ArtifactBuilder& builder) {
+    return builder.compile(textOf(targets));
+  });
 }
 
 int tercel_artifact_serialize(const tercel_artifact* artifact, void** bytes, size_t* size) {
-  return guarded([&]() -> Status {
-    TERCEL_ASSIGN(const std::vector<std::byte> file, bytesOf(artifact));
+  return ofArtifact(artifact, [&](const aot::ArtifactBuilder& builder) -> Status {
+    if (!bytes || !size) return tercel::invalidArgument("no place for the bytes or their number");
+    TERCEL_ASSIGN(const std::vector<std::byte> file, bytesOf(builder));
     void* copy = std::malloc(file.size());
     if (!copy) return tercel::resourceExhausted("no memory for an artifact");
     std::memcpy(copy, file.data(), file.size());
@@ -178,33 +211,36 @@ int tercel_artifact_serialize(const tercel_artifact* artifact, void** bytes, siz
 void tercel_free(void* bytes) { std::free(bytes); }
 
 int tercel_artifact_save(const tercel_artifact* artifact, const char* path) {
-  return guarded([&]() -> Status {
-    TERCEL_ASSIGN(const std::vector<std::byte> file, bytesOf(artifact));
-    return tercel::engine::writeFile(textOf(path), file);
+  return ofArtifact(artifact, [&](const aot::ArtifactBuilder& builder) -> Status {
+    if (!path) return tercel::invalidArgument("no path");
+    TERCEL_ASSIGN(const std::vector<std::byte> file, bytesOf(builder));
+    return tercel::engine::writeFile(path, file);
   });
 }
 
 int tercel_artifact_save_apart(const tercel_artifact* artifact, const char* path,
                                const char* weights_path) {
-  return guarded([&]() -> Status {
-    if (textOf(path) == textOf(weights_path))
+  return ofArtifact(artifact, [&](const aot::ArtifactBuilder& builder) -> Status {
+    if (!path || !weights_path) return tercel::invalidArgument("no path");
+    if (std::strcmp(path, weights_path) == 0)
       return tercel::invalidArgument("the weights and the program cannot both be written to ", path);
-    TERCEL_ASSIGN(program::Artifact finished, artifact->builder.finish());
+    TERCEL_ASSIGN(program::Artifact finished, builder.finish());
     finished.has_side_file = true;
     const std::vector<std::byte> file = program::serializeArtifact(finished);
-    TERCEL_TRY(tercel::engine::writeFile(textOf(weights_path), finished.data.bytes));
-    return tercel::engine::writeFile(textOf(path), file);
+    TERCEL_TRY(tercel::engine::writeFile(weights_path, finished.data.bytes));
+    return tercel::engine::writeFile(path, file);
   });
 }
 
 int tercel_artifact_save_library(const tercel_artifact* artifact, const char* directory,
                                  const tercel_library_options* options) {
-  return guarded([&]() -> Status {
+  return ofArtifact(artifact, [&](const aot::ArtifactBuilder& builder) -> Status {
+    if (!directory) return tercel::invalidArgument("no folder");
     TERCEL_ASSIGN(const tercel_library_options own, ownCopy(options));
-    TERCEL_ASSIGN(program::Artifact finished, artifact->builder.finish());
+    TERCEL_ASSIGN(program::Artifact finished, builder.finish());
     aot::LibraryOptions to;
     to.side_file = own.side_file != 0;
     to.runtime_folder = own.runtime_directory ? own.runtime_directory : defaultRuntimeFolder();
-    return aot::saveLibrary(std::move(finished), textOf(directory), to);
+    return aot::saveLibrary(std::move(finished), directory, to);
   });
 }

@@ -131,5 +131,58 @@ TEST_F(ArtifactTest, BadSpecsAreErrors) {
   EXPECT_EQ(AOT(tercel_artifact_add_global)(artifact.handle, &global), TERCEL_INVALID_ARGUMENT);
 }
 
+TEST_F(ArtifactTest, NullPointersAreErrors) {
+  Artifact artifact;
+  ASSERT_EQ(AOT(tercel_artifact_create)("adder", &artifact.handle), TERCEL_OK);
+  ASSERT_EQ(artifact.addProcedure("add"), TERCEL_OK);
+  ASSERT_EQ(AOT(tercel_artifact_compile)(artifact.handle, "native"), TERCEL_OK);
+  tercel_artifact *const made = artifact.handle, *parsed = nullptr;
+  tercel_global_spec global = {.struct_size = sizeof(global)};
+  tercel_procedure_spec procedure = {.struct_size = sizeof(procedure)};
+  void* bytes = nullptr;
+  size_t size = 0;
+  const int codes[] = {
+      AOT(tercel_artifact_create)("adder", nullptr),
+      AOT(tercel_artifact_parse)(nullptr, 1, nullptr, &parsed),
+      AOT(tercel_artifact_parse)("", 0, nullptr, nullptr),
+      AOT(tercel_artifact_set_tree)(nullptr, ""),
+      AOT(tercel_artifact_add_global)(nullptr, &global),
+      AOT(tercel_artifact_add_global)(made, nullptr),
+      AOT(tercel_artifact_add_procedure)(nullptr, &procedure),
+      AOT(tercel_artifact_add_procedure)(made, nullptr),
+      AOT(tercel_artifact_set_optimization_level)(nullptr, 1),
+      AOT(tercel_artifact_set_num_threads)(nullptr, 1),
+      AOT(tercel_artifact_compile)(nullptr, "native"),
+      AOT(tercel_artifact_serialize)(nullptr, &bytes, &size),
+      AOT(tercel_artifact_serialize)(made, nullptr, &size),
+      AOT(tercel_artifact_serialize)(made, &bytes, nullptr),
+      AOT(tercel_artifact_save)(nullptr, "/no/such/folder/x"),
+      AOT(tercel_artifact_save)(made, nullptr),
+      AOT(tercel_artifact_save_apart)(nullptr, "/no/such/folder/x", "/no/such/folder/y"),
+      AOT(tercel_artifact_save_apart)(made, nullptr, "/no/such/folder/y"),
+      AOT(tercel_artifact_save_apart)(made, "/no/such/folder/x", nullptr),
+      AOT(tercel_artifact_save_library)(nullptr, "/no/such/folder", nullptr),
+      AOT(tercel_artifact_save_library)(made, nullptr, nullptr),
+  };
+  for (size_t i = 0; i < std::size(codes); ++i) {
+    EXPECT_EQ(codes[i], TERCEL_INVALID_ARGUMENT) << "call " << i;
+  }
+  AOT(tercel_artifact_destroy)(nullptr);
+}
+
+TEST_F(ArtifactTest, ListsWithoutTheirItemsAreErrors) {
+  Artifact artifact;
+  ASSERT_EQ(AOT(tercel_artifact_create)("adder", &artifact.handle), TERCEL_OK);
+  for (size_t tercel_procedure_spec::* count :
+       {&tercel_procedure_spec::module_size, &tercel_procedure_spec::num_used,
+        &tercel_procedure_spec::num_stored, &tercel_procedure_spec::num_arguments,
+        &tercel_procedure_spec::num_results, &tercel_procedure_spec::num_shapes}) {
+    tercel_procedure_spec spec = {.struct_size = sizeof(spec), .name = "add"};
+    spec.*count = 1;
+    EXPECT_EQ(AOT(tercel_artifact_add_procedure)(artifact.handle, &spec), TERCEL_INVALID_ARGUMENT);
+    EXPECT_NE(std::string(AOT(tercel_error_message)()).find("no list"), std::string::npos);
+  }
+}
+
 }  // namespace
 }  // namespace walk
