@@ -82,7 +82,8 @@ TEST(DebugPrint, Arrays) {
 TEST(DebugPrint, Malformed) {
   const float f = 0;
   const std::vector<Operand> one = {{{DType::f32, {}}, &f}};
-  for (const char* format : {"{1}", "{0", "{x}", "{-1}", "{}"}) {
+  for (const char* format : {"{1}", "{0", "{x}", "{-1}", "{}", "{0:9999999999f}",
+                             "{0:.99999999999e}", "\\xZZ", "\\x0g"}) {
     EXPECT_EQ(textOf(format, one), "malformed configuration of tercel_debug_print") << format;
   }
   CustomCall call;

@@ -37,6 +37,7 @@ Result<std::string> formatOf(std::string_view configuration) {
       text += c;
     } else if (i + 3 < configuration.size() && configuration[i + 1] == 'x') {
       const int high = hexDigit(configuration[i + 2]), low = hexDigit(configuration[i + 3]);
+      if (high < 0 || low < 0) return malformed();
       text += static_cast<char>(high * 16 + low);
       i += 3;
     } else if (++i < configuration.size()) {
@@ -51,6 +52,11 @@ bool isSpecOf(std::string_view spec, std::string_view letters) {
   return !spec.empty() && spec.size() <= kLongestSpec &&
          letters.find(spec.back()) != letters.npos &&
          spec.substr(0, spec.size() - 1).find_first_not_of("+- 0123456789.") == spec.npos;
+}
+
+// A width or a precision of more digits may be more than snprintf counts.
+bool isTooWide(std::string_view spec) {
+  return std::ranges::count_if(spec, [](char c) { return c >= '0' && c <= '9'; }) > 9;
 }
 
 template <class T>
@@ -173,6 +179,7 @@ Result<std::string> placeText(const CustomCall& call, std::string_view place) {
   std::string_view spec(end, static_cast<size_t>(place.data() + place.size() - end));
   if (error != std::errc() || operand >= call.operands.size()) return malformed();
   if (!spec.empty() && spec[0] == ':') spec.remove_prefix(1);
+  if (isTooWide(spec)) return malformed();
   return ArrayText(call.signature->operands[operand].shape, call.operands[operand], spec).write();
 }
 
