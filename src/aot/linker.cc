@@ -41,10 +41,12 @@ std::vector<std::string> systemLibraries(const LinkJob& job) {
 std::string outputOf(int descriptor) {
   std::string text;
   char buffer[4096];
-  for (ssize_t size; (size = read(descriptor, buffer, sizeof buffer)) > 0;) {
+  for (;;) {
+    const ssize_t size = read(descriptor, buffer, sizeof buffer);
+    if (size < 0 && errno == EINTR) continue;
+    if (size <= 0) return text;
     text.append(buffer, static_cast<size_t>(size));
   }
-  return text;
 }
 
 // Runs a program and waits; its words are the error's.

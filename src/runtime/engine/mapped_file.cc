@@ -10,6 +10,7 @@
 #include <cinttypes>
 #include <cstdio>
 #include <cstring>
+#include <utility>
 
 namespace tercel::engine {
 namespace {
@@ -25,9 +26,8 @@ class File {
   int descriptor() const { return descriptor_; }
   // Errors of writing may come as late as this.
   bool finish() {
-    const int descriptor = descriptor_;
-    descriptor_ = -1;
-    return fsync(descriptor) == 0 && close(descriptor) == 0;
+    if (fsync(descriptor_) != 0) return false;
+    return close(std::exchange(descriptor_, -1)) == 0;
   }
 
  private:
