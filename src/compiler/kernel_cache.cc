@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <atomic>
+#include <exception>
 #include <future>
 #include <list>
 #include <memory>
@@ -318,6 +319,8 @@ Status generateKernels(const ir::Module& module, plan::Plan& plan, const Compile
       status = Status(Code::internal, check.message);
     } catch (const std::bad_alloc&) {
       status = resourceExhausted("out of memory while generating code");
+    } catch (const std::exception& exception) {
+      status = internalError("while generating code: ", exception.what());
     }
     std::lock_guard lock(mutex);
     if (failure.ok()) failure = status.within(plan.names[i]);
