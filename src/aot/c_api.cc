@@ -6,10 +6,10 @@
 
 #include "aot/artifact_builder.h"
 #include "aot/library.h"
+#include "program/files.h"
 #include "program/tercel_aot.h"
 #include "runtime/engine/c_interface.h"
 #include "runtime/engine/loaded_artifact.h"
-#include "runtime/engine/mapped_file.h"
 
 namespace aot = tercel::aot;
 namespace program = tercel::program;
@@ -101,7 +101,7 @@ tercel::Result<program::Procedure> procedureOf(const tercel_procedure_spec& spec
 
 // The folder `aot` beside the library that this code is in.
 std::string defaultRuntimeFolder() {
-  return tercel::engine::folderOf(reinterpret_cast<void*>(&tercel_artifact_create)) + "aot";
+  return program::folderOf(reinterpret_cast<void*>(&tercel_artifact_create)) + "aot";
 }
 
 tercel::Result<std::vector<std::byte>> bytesOf(const aot::ArtifactBuilder& builder) {
@@ -214,7 +214,7 @@ int tercel_artifact_save(const tercel_artifact* artifact, const char* path) {
   return ofArtifact(artifact, [&](const aot::ArtifactBuilder& builder) -> Status {
     if (!path) return tercel::invalidArgument("no path");
     TERCEL_ASSIGN(const std::vector<std::byte> file, bytesOf(builder));
-    return tercel::engine::writeFile(path, file);
+    return program::writeFile(path, file);
   });
 }
 
@@ -227,8 +227,8 @@ int tercel_artifact_save_apart(const tercel_artifact* artifact, const char* path
     TERCEL_ASSIGN(program::Artifact finished, builder.finish());
     finished.has_side_file = true;
     const std::vector<std::byte> file = program::serializeArtifact(finished);
-    TERCEL_TRY(tercel::engine::writeFile(weights_path, finished.data.bytes));
-    return tercel::engine::writeFile(path, file);
+    TERCEL_TRY(program::writeFile(weights_path, finished.data.bytes));
+    return program::writeFile(path, file);
   });
 }
 

@@ -12,9 +12,9 @@
 #include "aot/linker.h"
 #include "aot/pack.h"
 #include "compiler/codegen/library_code.h"
+#include "program/files.h"
 #include "program/format.h"
 #include "runtime/engine/debug_print.h"
-#include "runtime/engine/mapped_file.h"
 #include "runtime/kernels/isa.h"
 #include "runtime/linalg/functions.h"
 
@@ -65,7 +65,7 @@ class Draft {
 
   std::string path(const std::string& file) const { return (draft_ / file).string(); }
   Status write(const std::string& file, std::span<const std::byte> bytes) const {
-    return engine::writeFile(path(file), bytes);
+    return program::writeFile(path(file), bytes);
   }
   Status write(const std::string& file, const std::string& text) const {
     return write(file, std::as_bytes(std::span(text)));
@@ -105,7 +105,7 @@ Status joinKernels(program::Program& code, const std::string& linker_folder, con
   }
   const std::string joined = draft.path("kernels.o");
   TERCEL_TRY(joinObjects(paths, linker_folder, joined));
-  TERCEL_ASSIGN(const program::HeldBytes file, engine::mapFile(joined));
+  TERCEL_ASSIGN(const program::HeldBytes file, program::mapFile(joined));
   code.objects = {{file.bytes.begin(), file.bytes.end()}};
   for (program::Kernel& kernel : code.kernels) kernel.object = 0;
   return Status();
@@ -221,7 +221,7 @@ Status writeHeaders(const program::Artifact& artifact, const std::string& runtim
   TERCEL_TRY(draft.write(artifact.name + ".h", headerForC(artifact)));
   TERCEL_TRY(draft.write(artifact.name + ".hpp", headerForCpp(artifact)));
   TERCEL_TRY(draft.write(artifact.name + ".cmake", replaced(kCMake, artifact.name)));
-  TERCEL_ASSIGN(auto header, engine::mapFile(runtime_folder + "/tercel_program.h"));
+  TERCEL_ASSIGN(auto header, program::mapFile(runtime_folder + "/tercel_program.h"));
   return draft.write("tercel_program.h", header.bytes);
 }
 

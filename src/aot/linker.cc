@@ -9,7 +9,7 @@
 #include <cerrno>
 #include <cstring>
 
-#include "runtime/engine/mapped_file.h"
+#include "program/files.h"
 
 extern char** environ;
 
@@ -81,7 +81,7 @@ Status runProgram(const std::vector<std::string>& words) {
 Status linkShared(const LinkJob& job) {
   const std::string script = job.output + ".exports";
   const std::string exports = cat("{ global: ", job.name, "_*; local: *; };\n");
-  TERCEL_TRY(engine::writeFile(script, std::as_bytes(std::span(exports))));
+  TERCEL_TRY(program::writeFile(script, std::as_bytes(std::span(exports))));
   std::vector<std::string> words = {
       job.runtime_folder + "/tercel-ld", kUnmapped, "-shared", "-o", job.output,
       "--soname=" + job.name + ".so", "--version-script=" + script, "--gc-sections", "--icf=all",

@@ -299,7 +299,7 @@ Status generateKernels(const ir::Module& module, plan::Plan& plan, const Compile
   }
   std::unique_ptr<KernelStore> store;
   if (!missing.empty() && !options.cache_dir.empty() && !options.dump) {
-    store = std::make_unique<KernelStore>(options.cache_dir, target);
+    store = KernelStore::open(options.cache_dir, target);
   }
   std::mutex mutex;
   Status failure;

@@ -1,30 +1,27 @@
 #include "compiler/kernel_store.h"
 
-#include <dlfcn.h>
 #include <sys/stat.h>
-#include <unistd.h>
 
 #include <atomic>
 #include <filesystem>
-#include <fstream>
 #include <system_error>
 
 #include "compiler/codegen/codegen.h"
 #include "core/log.h"
 #include "program/file_header.h"
+#include "program/files.h"
 #include "program/format.h"
 
 namespace tercel::compiler {
 namespace {
 
-namespace fs = std::filesystem;
-
-// The file this code came from: another build has another size or time.
+// The file this code came from: another build has another size or time. Empty where the file is
+// gone.
 const std::string& buildIdentity() {
   static const std::string identity = [] {
-    Dl_info info;
-    struct stat file = {};
-    if (dladdr(reinterpret_cast<const void*>(&buildIdentity), &info)) stat(info.dli_fname, &file);
+    const std::string path = program::fileOf(reinterpret_cast<const void*>(&buildIdentity));
+    struct stat file;
+    if (stat(path.c_str(), &file) != 0) return std::string();
     return cat(file.st_size, '.', file.st_mtim.tv_sec, '.', file.st_mtim.tv_nsec);
   }();
   return identity;
@@ -50,35 +47,27 @@ program::Program toProgram(const std::string& key, const CompiledKernel& kernel,
   return stored;
 }
 
-std::vector<std::byte> contentOf(const std::string& path) {
-  std::ifstream in(path, std::ios::binary | std::ios::ate);
-  if (!in) return {};
-  std::vector<std::byte> bytes(static_cast<size_t>(in.tellg()));
-  in.seekg(0).read(reinterpret_cast<char*>(bytes.data()), static_cast<long>(bytes.size()));
-  return in ? bytes : std::vector<std::byte>();
-}
-
-// Under another name first: nobody sees half a file.
-bool replaceFile(const std::string& path, std::span<const std::byte> bytes) {
-  static std::atomic<uint64_t> count{0};
-  std::string unfinished = cat(path, '.', getpid(), '.', count.fetch_add(1));
-  std::error_code error;
-  std::ofstream out(unfinished, std::ios::binary);
-  out.write(reinterpret_cast<const char*>(bytes.data()), static_cast<long>(bytes.size()));
-  out.close();
-  if (out) fs::rename(unfinished, path, error);
-  if (out && !error) return true;
-  fs::remove(unfinished, error);
-  return false;
+void warnOnce(const std::string& folder, std::string_view why) {
+  static std::atomic<bool> is_said{false};
+  if (!is_said.exchange(true))
+    TERCEL_LOG(warning, "cannot keep compiled kernels in ", folder, ": ", why);
 }
 
 }  // namespace
 
-KernelStore::KernelStore(std::string folder, codegen::Target target)
-    : folder_(std::move(folder)), target_(std::move(target)) {
+std::unique_ptr<KernelStore> KernelStore::open(const std::string& folder,
+                                               const codegen::Target& target) {
+  if (buildIdentity().empty()) {
+    warnOnce(folder, "the library that makes them was moved or removed");
+    return nullptr;
+  }
   std::error_code error;
-  fs::create_directories(folder_, error);
+  std::filesystem::create_directories(folder, error);
+  return std::unique_ptr<KernelStore>(new KernelStore(folder, target));
 }
+
+KernelStore::KernelStore(std::string folder, codegen::Target target)
+    : folder_(std::move(folder)), target_(std::move(target)) {}
 
 std::string KernelStore::pathOf(const std::string& key) const {
   std::string whole = cat(target_.cpu, ' ', target_.features, ' ', buildIdentity(), '\n', key);
@@ -90,9 +79,9 @@ std::string KernelStore::pathOf(const std::string& key) const {
 }
 
 std::optional<CompiledKernel> KernelStore::find(const std::string& key) const {
-  std::vector<std::byte> bytes = contentOf(pathOf(key));
-  if (bytes.empty()) return std::nullopt;
-  Result<program::Program> stored = program::deserialize(bytes);
+  const Result<program::HeldBytes> file = program::mapFile(pathOf(key));
+  if (!file.ok()) return std::nullopt;
+  Result<program::Program> stored = program::deserialize(file->bytes);
   if (!stored.ok() || stored->name != key || stored->kernels.empty() ||
       stored->objects.size() != stored->kernels.size() || stored->sequences[0].size() != 1) {
     return std::nullopt;
@@ -110,12 +99,10 @@ std::optional<CompiledKernel> KernelStore::find(const std::string& key) const {
 }
 
 void KernelStore::insert(const std::string& key, const CompiledKernel& kernel) const {
-  static std::atomic<bool> said{false};
-  if (replaceFile(pathOf(key), program::serialize(toProgram(key, kernel, target_))) ||
-      said.exchange(true)) {
-    return;
-  }
-  TERCEL_LOG(warning, "cannot keep compiled kernels in ", folder_);
+  const Status status =
+      program::writeFile(pathOf(key), program::serialize(toProgram(key, kernel, target_)),
+                         program::Durability::cached);
+  if (!status.ok()) warnOnce(folder_, status.message());
 }
 
 }  // namespace tercel::compiler

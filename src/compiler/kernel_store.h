@@ -1,6 +1,7 @@
 // Compiled kernels in a folder, for later processes: one Program file each, named by a hash of the
 // kernel's key, the CPU, and this build of Tercel.
 #pragma once
+#include <memory>
 #include <optional>
 #include <string>
 
@@ -13,12 +14,15 @@ namespace tercel::compiler {
 // key's is a miss; what cannot be written (a full disk, a missing right) is said once in the log.
 class KernelStore {
  public:
-  KernelStore(std::string folder, codegen::Target target);
+  // Null where it cannot be told which build of Tercel this is, which is said, too.
+  static std::unique_ptr<KernelStore> open(const std::string& folder,
+                                           const codegen::Target& target);
 
   std::optional<CompiledKernel> find(const std::string& key) const;
   void insert(const std::string& key, const CompiledKernel& kernel) const;
 
  private:
+  KernelStore(std::string folder, codegen::Target target);
   std::string pathOf(const std::string& key) const;
   std::string folder_;
   codegen::Target target_;

@@ -1,10 +1,11 @@
 // tercel-reduce: a program that fails -> a small one that fails in the same way, as text.
 #include <cstdio>
-#include <fstream>
+#include <span>
 
 #include "compiler/compile.h"
 #include "compiler/ir/text.h"
 #include "compiler/ir/verifier.h"
+#include "program/files.h"
 #include "tools/command_line.h"
 #include "tools/failure.h"
 #include "tools/reducer.h"
@@ -46,10 +47,7 @@ Result<Request> parse(CommandLine& line) {
 
 Status write(const std::string& text, const std::string& path) {
   if (path.empty()) return std::fputs(text.c_str(), stdout), Status();
-  std::ofstream out(path);
-  out << text;
-  out.close();
-  return out ? Status() : Status(Code::permission_denied, cat("cannot write ", path));
+  return program::writeFile(path, std::as_bytes(std::span(text)));
 }
 
 Status run(CommandLine line) {

@@ -2,7 +2,6 @@
 #include <chrono>
 #include <cstdio>
 #include <cstring>
-#include <fstream>
 #include <optional>
 
 #include "compiler/dump.h"
@@ -10,6 +9,7 @@
 #include "compiler/ir/verifier.h"
 #include "core/layout.h"
 #include "program/artifact.h"
+#include "program/files.h"
 #include "program/format.h"
 #include "tools/command_line.h"
 #include "tools/execution.h"
@@ -114,14 +114,6 @@ Result<eval::Literals> argumentsFor(const std::vector<Shape>& shapes, const Requ
   return arguments;
 }
 
-Status save(const program::Program& program, const std::string& path) {
-  std::vector<std::byte> bytes = program::serialize(program);
-  std::ofstream out(path, std::ios::binary);
-  out.write(reinterpret_cast<const char*>(bytes.data()), static_cast<std::streamsize>(bytes.size()));
-  out.close();
-  return out ? Status() : Status(Code::permission_denied, cat("cannot write ", path));
-}
-
 Result<program::Program> programOf(const Request& request) {
   if (!isModule(request.bytes)) return program::deserialize(request.bytes);
   auto begin = std::chrono::steady_clock::now();
@@ -177,7 +169,8 @@ Status run(CommandLine line) {
   std::optional<ir::Module> module;
   if (request.native) {
     TERCEL_ASSIGN(program, programOf(request));
-    if (!request.save.empty()) TERCEL_TRY(save(*program, request.save));
+    if (!request.save.empty())
+      TERCEL_TRY(program::writeFile(request.save, program::serialize(*program)));
   }
   if (request.eval && isModule(request.bytes)) {
     TERCEL_ASSIGN(module, compiler::read(request.bytes, request.given));

@@ -2,6 +2,7 @@
 
 import os
 import pathlib
+import shutil
 import subprocess
 import sys
 
@@ -101,6 +102,22 @@ def test_kernels_outlive_the_process(tmp_path):
     assert answer(folder).stdout == first.stdout
     refused = answer("/proc/no-such-folder")
     assert refused.stdout == first.stdout and "/proc/no-such-folder" in refused.stderr
+
+
+REPLACED = """
+import os, jax
+jax.devices()
+os.remove(os.environ["PJRT_TERCEL_LIBRARY"])
+"""
+
+
+def test_kernels_of_a_library_that_is_gone_are_not_kept(tmp_path):
+    library, folder = tmp_path / "library.so", tmp_path / "kernels"
+    shutil.copy(tercel.library_path(), library)
+    done = run(sys.executable, "-c", REPLACED + PROGRAM, JAX_PLATFORMS="tercel", TERCEL_EVAL="0",
+               TERCEL_CACHE_DIR=str(folder), PJRT_TERCEL_LIBRARY=str(library))
+    assert done.returncode == 0, done.stderr
+    assert "moved or removed" in done.stderr and not any(tmp_path.iterdir())
 
 
 def test_perf_learns_the_names_of_generated_code():

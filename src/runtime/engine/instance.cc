@@ -5,7 +5,7 @@
 
 #include "program/file_header.h"
 #include "program/file_io.h"
-#include "runtime/engine/mapped_file.h"
+#include "program/files.h"
 #include "runtime/kernels/kept_memory.h"
 
 namespace tercel::engine {
@@ -263,7 +263,7 @@ Status Instance::saveState(const std::string& path) const try {
     writer.bytes(std::span(valueOf(g), bytesOf(artifact.globals[g].shape)));
   }
   program::sealFile(writer.out, kStateFile);
-  return writeFile(path, writer.out);
+  return program::writeFile(path, writer.out);
 } catch (const std::bad_alloc&) {
   return resourceExhausted("no memory to save a state");
 }
@@ -272,7 +272,7 @@ Status Instance::loadState(const std::string& path) try {
   Use use(*this);
   TERCEL_TRY(use.status());
   const program::Artifact& artifact = artifact_->artifact();
-  TERCEL_ASSIGN(program::HeldBytes file, mapFile(path));
+  TERCEL_ASSIGN(program::HeldBytes file, program::mapFile(path));
   const auto content = program::openFile(file.bytes, kStateFile);
   if (!content.ok()) return content.status().within(path);
   program::Reader reader(*content);

@@ -3,9 +3,9 @@
 #include <algorithm>
 
 #include "core/layout.h"
+#include "program/files.h"
 #include "program/format.h"
 #include "runtime/engine/host.h"
-#include "runtime/engine/mapped_file.h"
 
 namespace tercel::engine {
 namespace {
@@ -76,7 +76,7 @@ Status readWeights(program::Artifact& artifact, const std::string& path) {
     return invalidArgument(artifact.name, " keeps its weights in a file of their own, and its "
                            "path (weights, or --weights) was not given");
   }
-  TERCEL_ASSIGN(artifact.data, mapFile(path));
+  TERCEL_ASSIGN(artifact.data, program::mapFile(path));
   return program::checkData(artifact).within(path);
 }
 

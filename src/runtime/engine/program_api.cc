@@ -7,10 +7,10 @@
 #include <new>
 #include <string>
 
+#include "program/files.h"
 #include "program/tercel_program.h"
 #include "runtime/engine/c_interface.h"
 #include "runtime/engine/instance.h"
-#include "runtime/engine/mapped_file.h"
 
 namespace engine = tercel::engine;
 namespace program = tercel::program;
@@ -219,7 +219,7 @@ int tercel_program_open(const char* path, const tercel_load_options* options,
   return guarded([&]() -> Status {
     if (!program || !path) return tercel::invalidArgument("no path, or no place for the program");
     *program = nullptr;
-    TERCEL_ASSIGN(program::HeldBytes file, engine::mapFile(path));
+    TERCEL_ASSIGN(program::HeldBytes file, program::mapFile(path));
     return load(std::move(file), options, program).within(path);
   });
 }

@@ -5,8 +5,8 @@
 #include <mutex>
 #include <string>
 
+#include "program/files.h"
 #include "runtime/engine/c_interface.h"
-#include "runtime/engine/mapped_file.h"
 
 namespace {
 
@@ -67,7 +67,7 @@ int tercel_embedded_load(const tercel_embedded* library, const tercel_load_optio
       options->weights_path) {
     weights = options->weights_path;
   } else if (library->weights_name) {
-    weights = tercel::engine::folderOf(library->bytes) + library->weights_name;
+    weights = tercel::program::folderOf(library->bytes) + library->weights_name;
   }
   const tercel_load_options own = {sizeof(own), weights.empty() ? nullptr : weights.c_str(), 1};
   if (const int code = tercel_program_load(library->bytes, library->size, &own, program)) {

@@ -1,4 +1,4 @@
-#include "runtime/engine/mapped_file.h"
+#include "program/files.h"
 
 #include <fcntl.h>
 #include <sys/mman.h>
@@ -12,7 +12,7 @@
 #include <cstring>
 #include <utility>
 
-namespace tercel::engine {
+namespace tercel::program {
 namespace {
 
 class File {
@@ -24,11 +24,9 @@ class File {
   File(const File&) = delete;
   File& operator=(const File&) = delete;
   int descriptor() const { return descriptor_; }
+  bool reachesDisk() const { return fsync(descriptor_) == 0; }
   // Errors of writing may come as late as this.
-  bool finish() {
-    if (fsync(descriptor_) != 0) return false;
-    return close(std::exchange(descriptor_, -1)) == 0;
-  }
+  bool finish() { return close(std::exchange(descriptor_, -1)) == 0; }
 
  private:
   int descriptor_;
@@ -64,7 +62,7 @@ Status writeStream(const std::string& path, std::span<const std::byte> bytes) {
 
 }  // namespace
 
-Result<program::HeldBytes> mapFile(const std::string& path) {
+Result<HeldBytes> mapFile(const std::string& path) {
   File file(open(path.c_str(), O_RDONLY | O_CLOEXEC));
   struct stat facts;
   if (file.descriptor() < 0 || fstat(file.descriptor(), &facts) != 0) {
@@ -72,14 +70,15 @@ Result<program::HeldBytes> mapFile(const std::string& path) {
   }
   if (!S_ISREG(facts.st_mode)) return invalidArgument(path, " is not a file");
   const size_t size = static_cast<size_t>(facts.st_size);
-  if (size == 0) return program::HeldBytes();
+  if (size == 0) return HeldBytes();
   void* start = mmap(nullptr, size, PROT_READ, MAP_PRIVATE, file.descriptor(), 0);
   if (start == MAP_FAILED) return failed("map", path, errno);
   std::shared_ptr<const void> holder(start, [size](void* memory) { munmap(memory, size); });
-  return program::HeldBytes{std::move(holder), {static_cast<const std::byte*>(start), size}};
+  return HeldBytes{std::move(holder), {static_cast<const std::byte*>(start), size}};
 }
 
-Status writeFile(const std::string& path, std::span<const std::byte> bytes) {
+Status writeFile(const std::string& path, std::span<const std::byte> bytes,
+                 Durability durability) {
   struct stat facts;
   const bool is_there = stat(path.c_str(), &facts) == 0;
   if (is_there && !S_ISREG(facts.st_mode) && !S_ISDIR(facts.st_mode)) {
@@ -91,7 +90,8 @@ Status writeFile(const std::string& path, std::span<const std::byte> bytes) {
   File file(open(draft.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666));
   if (file.descriptor() < 0) return failed("write", path, errno);
   if (is_there && S_ISREG(facts.st_mode)) fchmod(file.descriptor(), facts.st_mode & 07777);
-  if (writeAll(file.descriptor(), bytes) && file.finish() &&
+  if (writeAll(file.descriptor(), bytes) &&
+      (durability == Durability::cached || file.reachesDisk()) && file.finish() &&
       std::rename(draft.c_str(), path.c_str()) == 0) {
     return Status();
   }
@@ -101,20 +101,26 @@ Status writeFile(const std::string& path, std::span<const std::byte> bytes) {
 }
 
 // The linker's name of a file may be relative to where the process was once: the system's is not.
-std::string folderOf(const void* address) {
+std::string fileOf(const void* address) {
   std::FILE* maps = std::fopen("/proc/self/maps", "re");
   if (!maps) return "";
   const auto wanted = reinterpret_cast<uintptr_t>(address);
-  std::string folder;
-  for (char line[4096 + 100]; folder.empty() && std::fgets(line, sizeof line, maps);) {
+  std::string file;
+  for (char line[4096 + 100]; file.empty() && std::fgets(line, sizeof line, maps);) {
     uintptr_t begin = 0, end = 0;
     const bool is_it = std::sscanf(line, "%" SCNxPTR "-%" SCNxPTR, &begin, &end) == 2 &&
                        wanted >= begin && wanted < end;
     const char* path = is_it ? std::strchr(line, '/') : nullptr;
-    if (path) folder.assign(path, std::strrchr(path, '/') + 1);
+    if (path) file.assign(path, std::strcspn(path, "\n"));
   }
   std::fclose(maps);
+  return file;
+}
+
+std::string folderOf(const void* address) {
+  std::string folder = fileOf(address);
+  folder.erase(folder.rfind('/') + 1);
   return folder;
 }
 
-}  // namespace tercel::engine
+}  // namespace tercel::program
