@@ -87,6 +87,8 @@ std::vector<std::byte> serialize(const Program& program) {
   return std::move(writer.out);
 }
 
+bool isProgram(std::span<const std::byte> bytes) { return isFile(bytes, kProgramFile); }
+
 Result<Program> deserialize(std::span<const std::byte> bytes) try {
   TERCEL_ASSIGN(const auto content, openFile(bytes, kProgramFile));
   Program program;

@@ -14,6 +14,8 @@ inline constexpr uint32_t kFormatVersion = 9;
 
 std::vector<std::byte> serialize(const Program& program);
 
+bool isProgram(std::span<const std::byte> bytes);
+
 // INVALID_ARGUMENT for what is not a Program of this version, DATA_LOSS for a damaged one. What it
 // returns has passed validate(). The native code in it is trusted.
 Result<Program> deserialize(std::span<const std::byte> bytes);

@@ -2,8 +2,9 @@
 
 #include <flatbuffers/flatbuffers.h>
 
-#include <cstring>
 #include <string>
+
+#include "compiler/stablehlo/bytecode_magic.h"
 
 namespace tercel::tools {
 namespace {
@@ -65,10 +66,6 @@ class Exported : private flatbuffers::Table {
                                           kKept = 34, kTypes = 42, kArgumentTypes = 48;
 };
 
-bool isStablehlo(const std::vector<std::byte>& file) {
-  return file.size() >= 4 && std::memcmp(file.data(), "ML\xefR", 4) == 0;
-}
-
 const ArrayType* typeOf(const Exported& exported, uint32_t argument) {
   const Types* list = exported.arguments();
   if (exported.types() && exported.argumentTypes()) {
@@ -109,7 +106,7 @@ Result<int32_t> numberOfCpu(const Texts& platforms) {
 }  // namespace
 
 Result<ExportedFile> readExported(std::vector<std::byte> file) {
-  if (isStablehlo(file)) return ExportedFile{std::move(file), {}, {}};
+  if (stablehlo::isBytecode(file)) return ExportedFile{std::move(file), {}, {}};
   flatbuffers::Verifier verifier(reinterpret_cast<const uint8_t*>(file.data()), file.size());
   if (!verifier.VerifyBuffer<Exported>(nullptr)) return ExportedFile{std::move(file), {}, {}};
   const Exported& exported = *flatbuffers::GetRoot<Exported>(file.data());

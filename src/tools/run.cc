@@ -79,11 +79,6 @@ Result<Request> parse(CommandLine& line) {
   return request;
 }
 
-bool isModule(std::span<const std::byte> bytes) {
-  std::string_view text(reinterpret_cast<const char*>(bytes.data()), bytes.size());
-  return text.starts_with("ML\xefR") || text.find("module @") != text.npos;
-}
-
 // Of the arguments, as they lie in memory.
 std::vector<Shape> shapesOf(const ir::Module& module) {
   std::vector<Shape> shapes;
@@ -115,7 +110,7 @@ Result<eval::Literals> argumentsFor(const std::vector<Shape>& shapes, const Requ
 }
 
 Result<program::Program> programOf(const Request& request) {
-  if (!isModule(request.bytes)) return program::deserialize(request.bytes);
+  if (program::isProgram(request.bytes)) return program::deserialize(request.bytes);
   auto begin = std::chrono::steady_clock::now();
   compiler::CompileOptions options;
   options.verify = true;
@@ -172,7 +167,7 @@ Status run(CommandLine line) {
     if (!request.save.empty())
       TERCEL_TRY(program::writeFile(request.save, program::serialize(*program)));
   }
-  if (request.eval && isModule(request.bytes)) {
+  if (request.eval && !program::isProgram(request.bytes)) {
     TERCEL_ASSIGN(module, compiler::read(request.bytes, request.given));
     TERCEL_TRY(ir::verify(*module));
   }

@@ -295,6 +295,16 @@ def test_results_that_differ_are_seen(tmp_path, got, wanted):
         f"--expect=result={tmp_path / 'wanted.npy'}", fails=True)
 
 
+@pytest.mark.skipif(RUN is None, reason="tercel-run was not built")
+def test_a_saved_program_may_have_any_bytes_in_it(tmp_path):
+    words = np.frombuffer(b"module @" * 64, np.uint8)
+    data = jax.export.export(jax.jit(lambda x: x + words))(np.zeros(512, np.uint8))
+    (tmp_path / "words.mlirbc").write_bytes(data.mlir_module_serialized)
+    tool(RUN, tmp_path / "words.mlirbc", f"--save={tmp_path / 'words.tercel'}")
+    assert b"module @" in (tmp_path / "words.tercel").read_bytes()
+    assert "native:" in tool(RUN, tmp_path / "words.tercel")
+
+
 def test_altered_exported_files_are_refused(tmp_path):
     file = exported().serialize()
     for at, by in itertools.product(range(80), (0x80, 0xf4)):

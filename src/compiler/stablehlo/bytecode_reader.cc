@@ -4,12 +4,11 @@
 #include <array>
 #include <optional>
 
+#include "compiler/stablehlo/bytecode_magic.h"
 #include "compiler/stablehlo/entry_decoder.h"
 
 namespace tercel::stablehlo {
 namespace {
-
-constexpr std::string_view kMagic = "ML\xefR";
 
 enum SectionId : uint8_t {
   kStrings,
@@ -54,7 +53,8 @@ class TableReader {
 
   void readHeader() {
     wire_.origin = file_.bytesLeft().data();
-    if (asText(file_.bytes(kMagic.size())) != kMagic) return file_.fail("not MLIR bytecode");
+    if (asText(file_.bytes(kBytecodeMagic.size())) != kBytecodeMagic)
+      return file_.fail("not MLIR bytecode");
     wire_.version = file_.varint();
     if (wire_.version > kNewestBytecode)
       return file_.refuse(cat("MLIR bytecode version ", wire_.version, " (newest known: ",
@@ -185,10 +185,6 @@ Section readSection(ByteCursor& cursor) {
   uint64_t size = cursor.varint();
   if (head & 0x80) cursor.alignTo(cursor.varint());
   return {static_cast<uint8_t>(head & 0x7f), cursor.bytes(size)};
-}
-
-bool isBytecode(Bytes artifact) {
-  return asText(artifact.first(std::min(artifact.size(), kMagic.size()))) == kMagic;
 }
 
 Status readBytecode(Bytes artifact, WireModule& wire) {

@@ -8,8 +8,6 @@ inline constexpr uint64_t kNewestBytecode = 6;
 // Regions nested deeper than this are refused, so that whoever walks them may recurse.
 inline constexpr uint32_t kMaxRegionDepth = 200;
 
-bool isBytecode(Bytes artifact);
-
 // `wire` refers to the artifact's bytes. INVALID_ARGUMENT with the byte offset where they are
 // malformed, UNIMPLEMENTED for what the file asks for and we do not read.
 Status readBytecode(Bytes artifact, WireModule& wire);

@@ -4,6 +4,7 @@
 
 #include "compiler/ir/builder.h"
 #include "compiler/ir/rename.h"
+#include "compiler/stablehlo/bytecode_magic.h"
 #include "compiler/stablehlo/bytecode_reader.h"
 #include "compiler/stablehlo/module_builder.h"
 
