@@ -74,7 +74,8 @@ std::string nameOf(const Request& request) {
   if (!request.name.empty()) return request.name;
   const std::string stem = std::filesystem::path(request.file).stem().string();
   std::string name;
-  for (char c : stem == "-" ? "program" : stem) name += std::isalnum(c) ? c : '_';
+  for (const char c : stem == "-" ? "program" : stem)
+    name += std::isalnum(static_cast<unsigned char>(c)) ? c : '_';
   return name;
 }
 
@@ -201,6 +202,6 @@ Status run(CommandLine line) {
 }  // namespace tercel::tools
 
 int main(int argc, char** argv) {
-  using tercel::tools::CommandLine;
-  return tercel::tools::finish("tercel-aot", tercel::tools::run(CommandLine(argc, argv)));
+  using namespace tercel;
+  return tools::runTool("tercel-aot", tools::run, tools::CommandLine(argc, argv));
 }

@@ -3,11 +3,14 @@
 #include <algorithm>
 #include <charconv>
 #include <cstdio>
+#include <exception>
 #include <filesystem>
 #include <fstream>
 #include <iostream>
 #include <iterator>
+#include <new>
 #include <span>
+#include <utility>
 
 namespace tercel::tools {
 namespace {
@@ -16,6 +19,16 @@ namespace {
 constexpr std::string_view kWithValue[] = {
     "--output", "--procedure", "--input",   "--expect",      "--size",              "--shape",
     "--name",   "--targets",   "--weights", "--num-threads", "--optimization-level", "--artifact"};
+
+Status guarded(Status (*run)(CommandLine), CommandLine line) try {
+  return run(std::move(line));
+} catch (const CheckFailure& failure) {
+  return internalError(failure.message);
+} catch (const std::bad_alloc&) {
+  return resourceExhausted("out of memory");
+} catch (const std::exception& exception) {
+  return internalError(exception.what());
+}
 
 }  // namespace
 
@@ -85,7 +98,8 @@ Result<std::vector<std::byte>> readFile(const std::string& path) {
   return std::vector<std::byte>(bytes.begin(), bytes.end());
 }
 
-int finish(std::string_view tool, const Status& status) {
+int runTool(std::string_view tool, Status (*run)(CommandLine), CommandLine line) {
+  const Status status = guarded(run, std::move(line));
   if (status.ok()) return 0;
   std::fprintf(stderr, "%.*s: %s\n", static_cast<int>(tool.size()), tool.data(),
                status.message().c_str());

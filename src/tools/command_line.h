@@ -30,7 +30,7 @@ class CommandLine {
 
 Result<std::vector<std::byte>> readFile(const std::string& path);  // "-": standard input
 
-// Prints the error, if there is one; the exit status of the process.
-int finish(std::string_view tool, const Status& status);
+// Runs a tool, and prints its error, if there is one; the exit status of the process.
+int runTool(std::string_view tool, Status (*run)(CommandLine), CommandLine line);
 
 }  // namespace tercel::tools

@@ -79,9 +79,5 @@ Status run(CommandLine line) {
 
 int main(int argc, char** argv) {
   using namespace tercel;
-  try {
-    return tools::finish("tercel-opt", tools::run(tools::CommandLine(argc, argv)));
-  } catch (const CheckFailure& failure) {
-    return tools::finish("tercel-opt", internalError(failure.message));
-  }
+  return tools::runTool("tercel-opt", tools::run, tools::CommandLine(argc, argv));
 }

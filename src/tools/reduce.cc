@@ -78,9 +78,5 @@ Status run(CommandLine line) {
 
 int main(int argc, char** argv) {
   using namespace tercel;
-  try {
-    return tools::finish("tercel-reduce", tools::run(tools::CommandLine(argc, argv)));
-  } catch (const CheckFailure& failure) {
-    return tools::finish("tercel-reduce", internalError(failure.message));
-  }
+  return tools::runTool("tercel-reduce", tools::run, tools::CommandLine(argc, argv));
 }

@@ -203,9 +203,5 @@ Status run(CommandLine line) {
 
 int main(int argc, char** argv) {
   using namespace tercel;
-  try {
-    return tools::finish("tercel-run", tools::run(tools::CommandLine(argc, argv)));
-  } catch (const CheckFailure& failure) {
-    return tools::finish("tercel-run", internalError(failure.message));
-  }
+  return tools::runTool("tercel-run", tools::run, tools::CommandLine(argc, argv));
 }

@@ -73,7 +73,8 @@ def test_the_tools_refuse_with_a_message(tools, tmp_path):
     (tmp_path / "bad.txt").write_text("module @m {\n  what\n}\n")
     for arguments in (["tercel-opt", "/no/such/file"], ["tercel-opt", "--no-such-flag", "-"],
                       ["tercel-opt", tmp_path / "bad.txt"], ["tercel-run", tmp_path / "bad.txt"],
-                      ["tercel-opt", "--pass=nothing", tmp_path / "bad.txt"]):
+                      ["tercel-opt", "--pass=nothing", tmp_path / "bad.txt"],
+                      ["tercel-run", "x" * 5000], ["tercel-reduce", "x" * 5000]):
         done = run(tools / arguments[0], *arguments[1:])
         assert done.returncode == 1 and done.stderr.startswith(f"{arguments[0]}: ")
 
