@@ -1,8 +1,11 @@
 #include "compiler/compile.h"
 
+#include <unistd.h>
+
 #include <algorithm>
 #include <system_error>
 #include <thread>
+#include <utility>
 
 #include "compiler/codegen/codegen.h"
 #include "compiler/ir/layout_modes.h"
@@ -120,16 +123,25 @@ void warmUp(const std::stop_token& stop, const CompileOptions& options) {
   if (!program.ok()) TERCEL_LOG(warning, "the first program: ", program.status().message());
 }
 
+class WarmUp {
+ public:
+  explicit WarmUp(const CompileOptions& options) {
+    try {
+      thread_ = std::jthread(warmUp, options);
+    } catch (const std::system_error&) {  // no thread to be had: nothing is lost but time
+    }
+  }
+  ~WarmUp() {
+    if (process_ != getpid()) new std::jthread(std::move(thread_));  // neither joined nor let go
+  }
+
+ private:
+  const pid_t process_ = getpid();  // one that fork() made does not have the thread
+  std::jthread thread_;
+};
+
 }  // namespace
 
-void prepare(const CompileOptions& options) {
-  static std::jthread worker = [&] {
-    try {
-      return std::jthread(warmUp, options);
-    } catch (const std::system_error&) {  // no thread to be had: nothing is lost but time
-      return std::jthread();
-    }
-  }();
-}
+void prepare(const CompileOptions& options) { static const WarmUp warm_up(options); }
 
 }  // namespace tercel::compiler

@@ -1,5 +1,7 @@
 #include "runtime/client.h"
 
+#include <unistd.h>
+
 #include <cstring>
 
 #include "core/log.h"
@@ -27,8 +29,13 @@ bool isAliasable(const HostArray& array, const Shape& shape,
 
 }  // namespace
 
-Client::Client(const Options& options) : options_(options) {}
-Client::~Client() = default;
+Client::Client(const Options& options) : options_(options), process_(getpid()) {}
+
+// A process that fork() made has none of the threads, for which a device would wait.
+Client::~Client() {
+  if (process_ == getpid()) return;
+  for (std::unique_ptr<Device>& device : devices_) device.release();
+}
 
 Result<std::unique_ptr<Client>> Client::create(const Options& options) try {
   kernels::keepBlocksUpTo(kKeptBlock);

@@ -1,5 +1,7 @@
 // The root of the runtime: devices, memories, threads, and the ways to make a buffer.
 #pragma once
+#include <sys/types.h>
+
 #include <functional>
 #include <memory>
 #include <mutex>
@@ -84,6 +86,7 @@ class Client {
   Status checkType(const ArrayType& type, const Memory* memory) const;
 
   Options options_;
+  pid_t process_;
   std::unique_ptr<engine::ThreadPool> pool_;
   std::vector<std::unique_ptr<Device>> devices_;
   std::vector<Device*> device_pointers_;

@@ -1,6 +1,8 @@
 #include "runtime/executable.h"
 
 #include <gtest/gtest.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 #include <atomic>
 #include <condition_variable>
@@ -510,6 +512,22 @@ TEST_F(ExecutableTest, DeviceAssignmentsAreChecked) {
   options.devices = {client->devices()[1]};
   auto executable = make(m, options);
   EXPECT_EQ(executable->devices()[0]->id(), 1);
+}
+
+TEST_F(ExecutableTest, AProcessThatForkMadeLetsGoOfTheClient) {
+  const Event done = Event::pending();
+  device->enqueue([done] { done.set(Status()); });
+  ASSERT_TRUE(done.await().ok());
+  std::this_thread::sleep_for(std::chrono::milliseconds(50));  // the queue's thread waits by then
+  const pid_t child = fork();
+  if (child == 0) {
+    alarm(20);
+    client.reset();
+    _exit(0);
+  }
+  int state = 0;
+  ASSERT_EQ(waitpid(child, &state, 0), child);
+  EXPECT_EQ(state, 0);
 }
 
 }  // namespace
