@@ -4,8 +4,6 @@
 #include <exception>
 #include <optional>
 
-#include "program/file_header.h"
-#include "program/format.h"
 #include "program/validate.h"
 #include "runtime/client.h"
 #include "runtime/engine/code_names.h"
@@ -24,7 +22,8 @@ constexpr double kInlineMeasured = 100e3;
 constexpr double kAwaitedCost = 20e6;
 
 template <class Infos>
-Status readMemoryKinds(const Infos& infos, const char* what, std::vector<MemoryKind>& kinds) {
+Result<std::vector<MemoryKind>> memoryKindsOf(const Infos& infos, const char* what) {
+  std::vector<MemoryKind> kinds;
   for (const auto& info : infos) {
     std::optional<MemoryKind> kind = memoryKindFromName(info.memory_kind);
     if (!kind) {
@@ -32,7 +31,7 @@ Status readMemoryKinds(const Infos& infos, const char* what, std::vector<MemoryK
     }
     kinds.push_back(*kind);
   }
-  return Status();
+  return kinds;
 }
 
 Status fillDevices(const Client& client, ExecutableOptions& options) {
@@ -81,8 +80,8 @@ Result<std::unique_ptr<Executable>> Executable::create(Client* client, program::
                                                        ExecutableOptions options) {
   std::unique_ptr<Executable> made(new Executable);
   TERCEL_TRY(fillDevices(*client, options));
-  TERCEL_TRY(readMemoryKinds(program.arguments, "argument", made->argument_kinds_));
-  TERCEL_TRY(readMemoryKinds(program.results, "result", made->result_kinds_));
+  TERCEL_TRY(memoryKindsOf(program.arguments, "argument").status());
+  TERCEL_ASSIGN(made->result_kinds_, memoryKindsOf(program.results, "result"));
   made->program_ = std::make_shared<const program::Program>(std::move(program));
   // A runner of its own knows what it calls; its program may be a signature only.
   if (options.runner || hasCall(*made->program_, [](const program::Step&) { return true; })) {
@@ -101,13 +100,6 @@ Result<std::unique_ptr<Executable>> Executable::create(Client* client, program::
   made->client_ = client;
   made->options_ = std::move(options);
   return made;
-}
-
-Result<std::unique_ptr<Executable>> Executable::deserialize(Client* client,
-                                                            std::span<const std::byte> bytes,
-                                                            ExecutableOptions options) {
-  TERCEL_ASSIGN(program::Program program, program::deserialize(bytes));
-  return create(client, std::move(program), std::move(options));
 }
 
 std::shared_ptr<engine::CustomCallHandler> Executable::customCalls(
@@ -131,24 +123,6 @@ CompiledMemoryStats Executable::memoryStats() const {
   stats.peak_bytes =
       stats.argument_bytes + stats.result_bytes - stats.alias_bytes + stats.temp_bytes;
   return stats;
-}
-
-const std::vector<std::byte>& Executable::serialize() const {
-  std::lock_guard lock(mutex_);
-  if (bytes_.empty()) bytes_ = program::serialize(*program_);
-  return bytes_;
-}
-
-const std::string& Executable::fingerprint() const {
-  const std::vector<std::byte>& bytes = serialize();
-  std::lock_guard lock(mutex_);
-  if (fingerprint_.empty()) {
-    uint64_t hash = program::hashBytes(bytes);
-    for (int shift = 60; shift >= 0; shift -= 4) {
-      fingerprint_ += "0123456789abcdef"[hash >> shift & 15];
-    }
-  }
-  return fingerprint_;
 }
 
 void Executable::deleteCode() {

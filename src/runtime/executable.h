@@ -55,10 +55,6 @@ class Executable {
   // INVALID_ARGUMENT for a malformed program, FAILED_PRECONDITION for another machine's code.
   static Result<std::unique_ptr<Executable>> create(Client* client, program::Program program,
                                                     ExecutableOptions options = {});
-  // `bytes` as serialize() made them.
-  static Result<std::unique_ptr<Executable>> deserialize(Client* client,
-                                                         std::span<const std::byte> bytes,
-                                                         ExecutableOptions options = {});
   ~Executable();
 
   Client* client() const { return client_; }
@@ -67,18 +63,12 @@ class Executable {
   const std::vector<Device*>& devices() const { return options_.devices; }
   int numReplicas() const { return options_.num_replicas; }
   int numPartitions() const { return options_.num_partitions; }
-  // Of every argument and result; an unnamed one is `device`.
-  std::span<const MemoryKind> argumentMemoryKinds() const { return argument_kinds_; }
+  // An unnamed one is `device`.
   std::span<const MemoryKind> resultMemoryKinds() const { return result_kinds_; }
   CompiledMemoryStats memoryStats() const;
 
   // What runs the custom calls of one execution.
   std::shared_ptr<engine::CustomCallHandler> customCalls(const ExecuteOptions& options) const;
-
-  // The program file, made once and kept; equal programs have equal bytes.
-  const std::vector<std::byte>& serialize() const;
-  // Hexadecimal hash of these bytes.
-  const std::string& fingerprint() const;
 
   // Runs once on each of `arguments.size()` devices, which must be all of devices() or one of
   // them: then `device` says which. Errors of the call itself (number, shape, deleted, donated
@@ -109,13 +99,10 @@ class Executable {
   bool runs_at_once_ = false;
   const std::shared_ptr<LaunchHabit> habit_ = std::make_shared<LaunchHabit>();
   const std::shared_ptr<MeasuredCost> measured_ = std::make_shared<MeasuredCost>();
-  std::vector<MemoryKind> argument_kinds_;
   std::vector<MemoryKind> result_kinds_;
   mutable std::mutex mutex_;
   std::shared_ptr<engine::Runner> runner_;  // null: deleted
   int64_t code_bytes_ = 0;
-  mutable std::vector<std::byte> bytes_;
-  mutable std::string fingerprint_;
 };
 
 }  // namespace tercel::runtime

@@ -9,7 +9,6 @@
 #include <thread>
 
 #include "engine/program_maker.h"
-#include "program/format.h"
 #include "runtime/client_fixture.h"
 
 namespace tercel::runtime {
@@ -457,9 +456,13 @@ TEST_F(ExecutableTest, ResultsGoToTheirMemoryKind) {
   Status status = Executable::create(client.get(), m.program).status();
   EXPECT_EQ(status.code(), Code::invalid_argument);
   EXPECT_NE(status.message().find("vram"), std::string::npos);
+  m.program.results[0].memory_kind = "";
+  m.argument(kShape);
+  m.program.arguments[0].memory_kind = "vram";
+  EXPECT_EQ(Executable::create(client.get(), m.program).status().code(), Code::invalid_argument);
 }
 
-TEST_F(ExecutableTest, StatsNamesAndFingerprint) {
+TEST_F(ExecutableTest, StatsAndNames) {
   auto executable = adder(0, true);
   EXPECT_EQ(executable->name(), "adder");
   CompiledMemoryStats stats = executable->memoryStats();
@@ -467,27 +470,6 @@ TEST_F(ExecutableTest, StatsNamesAndFingerprint) {
   EXPECT_EQ(stats.result_bytes, kShape.bytes());
   EXPECT_EQ(stats.alias_bytes, kShape.bytes());
   EXPECT_EQ(stats.temp_bytes, 64);
-  EXPECT_EQ(executable->fingerprint().size(), 16u);
-  EXPECT_EQ(executable->fingerprint(), adder(0, true)->fingerprint());
-  EXPECT_NE(executable->fingerprint(), adder(0, false)->fingerprint());
-}
-
-TEST_F(ExecutableTest, SerializedProgramsComeBack) {
-  // A program of copies only needs no native code.
-  ProgramMaker m;
-  m.copy(0, m.argument(kShape), m.result(kShape));
-  auto first = Executable::create(client.get(), m.program);
-  ASSERT_TRUE(first.ok());
-  auto again = Executable::deserialize(client.get(), (*first)->serialize());
-  ASSERT_TRUE(again.ok());
-  EXPECT_EQ((*again)->fingerprint(), (*first)->fingerprint());
-  BufferPtr a = filled(4);
-  auto launch = run(**again, {a.get()});
-  ASSERT_TRUE(launch.ok());
-  EXPECT_EQ(read(*launch->results[0]), all(4));
-  std::vector<std::byte> damaged = (*first)->serialize();
-  damaged.back() ^= std::byte{1};
-  EXPECT_EQ(Executable::deserialize(client.get(), damaged).status().code(), Code::data_loss);
 }
 
 TEST_F(ExecutableTest, DeletedExecutablesDoNotRun) {
