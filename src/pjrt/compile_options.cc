@@ -9,7 +9,6 @@ namespace {
 enum : uint32_t {
   kParameterIsTupledArguments = 2,
   kExecutableBuildOptions = 3,
-  kCompilePortableExecutable = 4,
   kEnvOptionOverrides = 7,
 };
 
@@ -18,11 +17,7 @@ enum : uint32_t {
   kDeviceOrdinal = 1,
   kNumReplicas = 4,
   kNumPartitions = 5,
-  kUseSpmdPartitioning = 6,
   kDeviceAssignment = 9,
-  kAllowPropagationToOutput = 12,
-  kAllowPropagationToParameters = 18,
-  kUseShardyPartitioner = 19,
 };
 
 // Of an entry of a map, and of xla.OptionOverrideProto.
@@ -49,16 +44,8 @@ Status readBuildOption(const WireField& field, CompileOptions& options) {
       return assign(options.num_replicas, field.integer());
     case kNumPartitions:
       return assign(options.num_partitions, field.integer());
-    case kUseSpmdPartitioning:
-      return assign(options.use_spmd_partitioning, field.boolean());
-    case kUseShardyPartitioner:
-      return assign(options.use_shardy_partitioner, field.boolean());
     case kDeviceAssignment:
       return readDeviceAssignmentField(field, options);
-    case kAllowPropagationToOutput:
-      return field.appendTo(options.allow_sharding_propagation_to_output);
-    case kAllowPropagationToParameters:
-      return field.appendTo(options.allow_sharding_propagation_to_parameters);
     default:
       return {};
   }
@@ -101,12 +88,16 @@ Status readOverride(std::string_view entry, CompileOptions& options) {
   });
 }
 
+Status checkTupledArguments(const WireField& field) {
+  TERCEL_ASSIGN(const bool is_tupled, field.boolean());
+  if (!is_tupled) return {};
+  return unimplemented("parameter_is_tupled_arguments: arguments are taken one by one");
+}
+
 Status readOption(const WireField& field, CompileOptions& options) {
   switch (field.number) {
     case kParameterIsTupledArguments:
-      return assign(options.parameter_is_tupled_arguments, field.boolean());
-    case kCompilePortableExecutable:
-      return assign(options.compile_portable_executable, field.boolean());
+      return checkTupledArguments(field);
     case kExecutableBuildOptions: {
       TERCEL_ASSIGN(const std::string_view bytes, field.text());
       return readMessage(bytes, [&](const WireField& f) { return readBuildOption(f, options); });

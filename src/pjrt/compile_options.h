@@ -19,13 +19,6 @@ struct CompileOptions {
   int64_t device_ordinal = -1;
   int64_t num_replicas = 1;
   int64_t num_partitions = 1;
-  bool use_spmd_partitioning = false;
-  bool use_shardy_partitioner = false;
-  bool compile_portable_executable = false;
-  bool parameter_is_tupled_arguments = false;
-  // One value for all, or one per parameter or output; empty: no.
-  std::vector<int64_t> allow_sharding_propagation_to_parameters;
-  std::vector<int64_t> allow_sharding_propagation_to_output;
   std::optional<DeviceAssignment> device_assignment;
   // What the user gave as compiler_options={...}.
   std::vector<std::pair<std::string, OptionValue>> overrides;

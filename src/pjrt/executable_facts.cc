@@ -2,7 +2,6 @@
 
 #include "pjrt/element_type.h"
 #include "pjrt/layout.h"
-#include "pjrt/op_sharding.h"
 #include "program/file_header.h"
 #include "program/format.h"
 
@@ -25,10 +24,12 @@ std::vector<PJRT_Layouts_MemoryLayout> layouts(const Values& values) {
   return list;
 }
 
+constexpr std::string_view kReplicated("\x08\x00", 2);  // as an xla.OpSharding
+
 // Programs are not partitioned yet: what runs on several devices is the same on each.
 std::unique_ptr<const TextList> replicated(const ExecutableSource& source, size_t count) {
   if (source.num_replicas * source.num_partitions == 1) return nullptr;
-  return std::make_unique<TextList>(std::vector<std::string>(count, writeOpSharding({})));
+  return std::make_unique<TextList>(std::vector(count, std::string(kReplicated)));
 }
 
 int64_t codeBytes(const program::Program& program) {

@@ -4,7 +4,6 @@
 #include "pjrt/compile_options.h"
 #include "pjrt/device_assignment.h"
 #include "pjrt/named_value.h"
-#include "pjrt/op_sharding.h"
 #include "pjrt/wire.h"
 
 namespace tercel::pjrt {
@@ -58,12 +57,8 @@ TEST(CompileOptions, AllThatWeRead) {
   ASSERT_TRUE(options.ok()) << options.status().message();
   EXPECT_EQ(options->device_ordinal, -1);
   EXPECT_EQ(options->num_partitions, 4);
-  EXPECT_TRUE(options->use_spmd_partitioning);
-  EXPECT_TRUE(options->use_shardy_partitioner);
   ASSERT_TRUE(options->device_assignment);
   EXPECT_EQ(options->device_assignment->deviceId(0, 1), 2);
-  EXPECT_EQ(options->allow_sharding_propagation_to_output, (std::vector<int64_t>{1, 0}));
-  EXPECT_EQ(options->allow_sharding_propagation_to_parameters, std::vector<int64_t>{1});
   ASSERT_EQ(options->overrides.size(), 2u);
   EXPECT_EQ(options->overrides[0].first, "an_option");
   EXPECT_EQ(options->overrides[0].second, OptionValue("text"));
@@ -95,6 +90,17 @@ TEST(CompileOptions, Refusals) {
   }));
 }
 
+TEST(CompileOptions, TuplesForArguments) {
+  for (const bool is_tupled : {false, true}) {
+    WireWriter bytes;
+    bytes.integer(2, is_tupled);
+    const Status status = readCompileOptions(bytes.take()).status();
+    EXPECT_EQ(status.code(), is_tupled ? Code::unimplemented : Code::ok);
+    EXPECT_EQ(status.message().find("parameter_is_tupled_arguments") != std::string::npos,
+              is_tupled);
+  }
+}
+
 TEST(DeviceAssignment, RoundTrip) {
   const DeviceAssignment assignment{2, 3, {0, 1, 2, 10, 11, 300}};
   const auto read = readDeviceAssignment(writeDeviceAssignment(assignment));
@@ -103,17 +109,6 @@ TEST(DeviceAssignment, RoundTrip) {
   EXPECT_EQ(read->partitions, 3);
   EXPECT_EQ(read->device_ids, assignment.device_ids);
   EXPECT_EQ(read->deviceId(1, 2), 300);
-}
-
-TEST(OpSharding, Bytes) {
-  EXPECT_EQ(writeOpSharding({}), std::string("\x08\x00", 2));
-  OpSharding tiled{.type = ShardingType::other,
-                   .tile_dims = {2, 1, 2},
-                   .iota_reshape_dims = {4},
-                   .iota_transpose_perm = {0},
-                   .replicate_on_last_tile_dim = true};
-  EXPECT_EQ(writeOpSharding(tiled),
-            std::string("\x08\x03\x1a\x03\x02\x01\x02\x30\x01\x4a\x01\x04\x52\x01\x00", 15));
 }
 
 TEST(NamedValues, RoundTrip) {
