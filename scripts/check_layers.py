@@ -15,7 +15,6 @@ ALLOWED = {
     "compiler/stablehlo": ["core", "compiler/ir", "compiler/eval"],
     "compiler/eval": ["core", "compiler/ir"],
     "compiler/passes": ["core", "compiler/ir", "compiler/eval"],
-    "compiler/spmd": ["core", "compiler/ir"],
     "compiler/kernel": ["core", "compiler/ir", "compiler/eval"],
     "compiler/plan": ["core", "program", "compiler/ir", "compiler/passes", "compiler/kernel"],
     "compiler/codegen": ["core", "compiler/kernel"],

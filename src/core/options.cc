@@ -137,12 +137,4 @@ Result<Options> optionsFromEnvironment(const char* const* environment) {
 
 Result<Options> optionsFromEnvironment() { return optionsFromEnvironment(environ); }
 
-std::string describeOptions() {
-  std::string text;
-#define OPTION(name, type, fallback, check, help) \
-  text += cat(variableName(#name), "\t" #type " " #check "\t", #fallback, "\t" help "\n");
-#include "core/options.def"
-  return text;
-}
-
 }  // namespace tercel

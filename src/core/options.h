@@ -30,7 +30,4 @@ Status setOption(Options& options, std::string_view field, std::string_view valu
 Result<Options> optionsFromEnvironment();
 Result<Options> optionsFromEnvironment(const char* const* environment);
 
-// `TERCEL_NUM_THREADS  0  help` lines of all options, for documentation.
-std::string describeOptions();
-
 }  // namespace tercel

@@ -72,14 +72,6 @@ TEST_F(OptionsTest, CreateOptions) {
   EXPECT_EQ(status.message(), "option num_devices = 'four': expected a number from 1 to 1024");
 }
 
-TEST_F(OptionsTest, EveryOptionIsDescribed) {
-  std::string text = describeOptions();
-#define OPTION(field, type, fallback, check, help) \
-  EXPECT_NE(text.find(help), std::string::npos) << #field;
-#include "core/options.def"
-  EXPECT_NE(text.find("TERCEL_CACHE_DIR"), std::string::npos);
-}
-
 TEST_F(OptionsTest, TheClientObeys) {
   Options options;
   options.num_devices = 3;

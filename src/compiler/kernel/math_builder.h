@@ -38,18 +38,14 @@ struct MathBuilder {
   V rsqrt14(V x) { return b.unary(Opcode::rsqrt14, x); }
   V trunc(V x) { return b.unary(Opcode::trunc_int, x); }
   V floor(V x) { return b.unary(Opcode::floor, x); }
-  V roundEven(V x) { return b.unary(Opcode::round_even, x); }
   V min(V x, V y) { return b.binary(Opcode::fmin, x, y); }
   V max(V x, V y) { return b.binary(Opcode::fmax, x, y); }
   V select(M m, V x, V y) { return b.select(m, x, y); }
   V fromBits(I i) { return b.cast(Opcode::bitcast, i, kFloat); }
   V fromInt(I i) { return b.cast(Opcode::sitofp, i, kFloat); }
-  I toInt(V x) { return b.cast(Opcode::fptosi, x, kInt); }
 
   M lt(V x, V y) { return b.compare(Opcode::fcmp, Predicate::olt, x, y); }
   M le(V x, V y) { return b.compare(Opcode::fcmp, Predicate::ole, x, y); }
-  M gt(V x, V y) { return b.compare(Opcode::fcmp, Predicate::ogt, x, y); }
-  M ge(V x, V y) { return b.compare(Opcode::fcmp, Predicate::oge, x, y); }
   M eq(V x, V y) { return b.compare(Opcode::fcmp, Predicate::oeq, x, y); }
   M ne(V x, V y) { return b.compare(Opcode::fcmp, Predicate::une, x, y); }
   M ieq(I x, I y) { return b.compare(Opcode::icmp, Predicate::eq, x, y); }

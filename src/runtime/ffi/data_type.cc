@@ -18,8 +18,7 @@ constexpr Row kRows[] = {
     {"c64", 15},        {"bf16", 16},       {"c128", 18},        {"f8E5M2", 19},
     {"f8E4M3FN", 20},   {"s4", 21},         {"u4", 22},          {"f8E4M3B11FNUZ", 23},
     {"f8E5M2FNUZ", 24}, {"f8E4M3FNUZ", 25}, {"s2", 26},          {"u2", 27},
-    {"f8E4M3", 28},     {"f8E3M4", 29},     {"s1", 30},          {"u1", 31},
-    {"f4E2M1FN", 32},   {"f8E8M0FNU", 33},
+    {"f8E4M3", 28},     {"f8E3M4", 29},     {"f4E2M1FN", 32},    {"f8E8M0FNU", 33},
 };
 
 constexpr auto kNumbers = [] {

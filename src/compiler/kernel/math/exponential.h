@@ -109,12 +109,6 @@ Real<B> timesExpOfReduced(Real<B> x, Real<B> r, Real<B> rest) {
   return fma(x, fma(q, r, rest), x);
 }
 
-template <class B>
-Real<B> expInRange(Real<B> x) {  // x in ExpRange, with a normal result, or NaN
-  auto [shifted, k, r] = reduceExp(x);
-  return scaleByPower(expOfReduced(r), shifted, k);
-}
-
 // For x up to ExpRange.
 template <class B>
 Real<B> expFromBelow(Real<B> x) {
