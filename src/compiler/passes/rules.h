@@ -54,6 +54,8 @@ ir::Value computeAfterSlice(Rewriter& rw, const ir::Op& slice);
 ir::Value firstOfBest(Rewriter& rw, const ir::Op& reduce, const ir::Op& select);
 // canonicalise_control.cc; true: the op's results are replaced.
 bool canonicalBranch(Rewriter& rw, ir::OpId id);   // before the regions are walked: if, case
-bool canonicalControl(Rewriter& rw, ir::OpId id);  // after: while, map, reduce, sort
+// After them: if, map, optimization_barrier, reduce, scatter, sort, while; of what actsOnElements,
+// all that gives none.
+bool canonicalControl(Rewriter& rw, ir::OpId id);
 
 }  // namespace tercel::passes
