@@ -26,6 +26,17 @@ constexpr Row kNests[] = {
     {"region", lowerRegion},
 };
 
+// Of vectors of many lanes, which take long to compile where they are masked and shuffled: their
+// instructions, by the registers that they fill.
+int64_t registersOfManyLanes(const Kernel& kernel) {
+  constexpr int64_t kMany = 16, kRegister = 64;
+  int64_t count = 0;
+  for (const Inst& inst : kernel.insts)
+    if (inst.type.lanes > kMany)
+      count += std::max<int64_t>(1, inst.type.lanes * byteSize(inst.type.scalar) / kRegister);
+  return count;
+}
+
 }  // namespace
 
 std::string_view nestName(Nest nest) { return kNests[static_cast<size_t>(nest)].name; }
@@ -35,6 +46,8 @@ Status lowerNest(Lowering& low) {
 }
 
 Result<Kernel> lower(const ir::Module& module, const Cluster& cluster, const Machine& machine) {
+  constexpr int64_t kLong = 300;
+  constexpr int kNarrow = 16;
   KernelLowering low(module, cluster, machine);
   TERCEL_TRY(lowerNest(low));
   promoteScratch(low.kernel);
@@ -45,6 +58,11 @@ Result<Kernel> lower(const ir::Module& module, const Cluster& cluster, const Mac
     foreseePlaces(low.kernel);
   }
   removeUnused(low.kernel);
+  if (machine.vector_bytes > kNarrow && registersOfManyLanes(low.kernel) > kLong) {
+    Machine narrow = machine;
+    narrow.vector_bytes = kNarrow;
+    return lower(module, cluster, narrow);
+  }
   low.kernel.cost = clusterCost(module, cluster, machine);
   return std::move(low.kernel);
 }
