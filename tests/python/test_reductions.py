@@ -582,3 +582,13 @@ def test_flags_of_rows(agree, rng, x64, dtype, width):
                      jax.lax.reduce(x > 0, False, jax.lax.max, [1]),
                      jax.lax.reduce(x > 0, True, jax.lax.min, [1]),
                      jax.lax.reduce(x > 0, False, jax.lax.bitwise_xor, [1])), x)
+
+
+@pytest.mark.parametrize("dtype", ["int32", "uint8", "float32", "bfloat16", "int16", "float64"])
+@pytest.mark.parametrize("width", [2, 3, 5, 6, 8, 9, 16, 17])
+def test_flags_of_short_rows(agree, rng, x64, width, dtype):
+    x = rng.integers(0, 9, (211, width)).astype(dtype)
+    agree(lambda x: x == x.max(-1, keepdims=True), x)
+    agree(lambda x: jnp.where(x <= x.min(-1, keepdims=True), x, 1), x)
+    agree(lambda x: (x < x.max(-1, keepdims=True), x.max(-1), x - x.min(-1, keepdims=True)), x)
+    agree(lambda x: (x.reshape(-1, width, 1) != x.max(-1)[:, None, None])[:, ::-1], x)

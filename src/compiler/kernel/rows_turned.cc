@@ -25,8 +25,8 @@ bool RowsNest::suitsTurned() const {
     is_any = true;
   }
   for (size_t o = 0; o < cluster_.outputs.size(); ++o)
-    if (stages_.isFullOutput(o) &&
-        !(isThin(cluster_.outputs[o]) && isTurnable(cluster_.outputs[o])))
+    if (stages_.isFullOutput(o) && !(isThin(cluster_.outputs[o]) &&
+                                     !isComplex(m_.shape(cluster_.outputs[o]).dtype)))
       return false;
   return is_any;
 }

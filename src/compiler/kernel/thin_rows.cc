@@ -36,15 +36,29 @@ std::vector<V> ThinRows::load(Emitter& e, ir::Value input, V place, int64_t rows
                      std::max<int64_t>(0, lanes_ - whole_));
 }
 
+// Flags as integers that fill vectors, which shuffles move at once.
+std::vector<V> ThinRows::asWords(std::vector<V> flags) const {
+  const int64_t bytes = low_.machine.vector_bytes / lanes_;
+  const Scalar word = bytes >= 8 ? Scalar::i64 : bytes == 4 ? Scalar::i32
+                      : bytes == 2 ? Scalar::i16 : Scalar::i8;
+  for (V& flag : flags) flag = b_.cast(Opcode::zext, flag, word);
+  return flags;
+}
+
 void ThinRows::store(Emitter& e, size_t output, V place, const std::vector<V>& columns,
                      int64_t rows) const {
   const int64_t elements = low_.module.shape(low_.cluster.outputs[output]).elements();
-  const std::vector<V> vectors = joinedLines(b_, columns, {1, static_cast<int>(lanes_)});
+  const bool are_flags = b_.type(columns[0]).scalar == Scalar::i1;
+  const std::vector<V> vectors =
+      joinedLines(b_, are_flags ? asWords(columns) : columns, {1, static_cast<int>(lanes_)});
   const int64_t known = rows * length_;
   for (int64_t v = 0; v * whole_ < known; ++v) {
     const Index to = lanesFrom(place, v * whole_, elements);
     auto storeVector = [&] {
-      low_.storeOutput(e, output, to, {vectors[static_cast<size_t>(v)], {}});
+      const V x = vectors[static_cast<size_t>(v)];
+      const V zero = b_.constant(b_.type(x), 0);
+      low_.storeOutput(e, output, to,
+                       {are_flags ? b_.compare(Opcode::icmp, Predicate::ne, x, zero) : x, {}});
     };
     const int64_t left = known - v * whole_;
     const bool others_follow = left > whole_ && left >= lanes_;

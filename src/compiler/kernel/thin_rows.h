@@ -21,6 +21,7 @@ class ThinRows {
  private:
   Index lanesFrom(V place, int64_t beyond, int64_t elements) const;
   Guard first(int64_t elements) const;
+  std::vector<V> asWords(std::vector<V> flags) const;
 
   Lowering& low_;
   Builder& b_;
