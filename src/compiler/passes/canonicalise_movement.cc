@@ -99,6 +99,40 @@ Value joinedElsewhere(Rewriter& rw, const Op& join, const Ints& permutation, con
                  {{AttrKey::dimension, static_cast<int64_t>(at)}});
 }
 
+// Element work between two reshapes, the latter of which undoes the former, and of numbers.
+class BetweenReshapes {
+ public:
+  BetweenReshapes(Rewriter& rw, const Dims& dims) : rw_(rw), dims_(dims) {}
+
+  bool fits(Value v, int64_t uses = 0, int depth = 8) const {
+    if (isReshaped(v) || constantOf(rw_, v)) return isReshaped(v) || constantOf(rw_, v)->isSplat();
+    const Op* op = rw_.def(v);
+    return op && depth > 0 && isElementwise(op->kind) && op->results.size() == 1 &&
+           rw_.isMadeHere(v) && rw_.otherUses(v) == uses && std::ranges::all_of(op->operands, [&](Value from) {
+             return fits(from, 1, depth - 1);
+           });
+  }
+
+  Value in(Value v) {
+    if (const Literal* literal = constantOf(rw_, v))
+      return rw_.constant(literal->withShape({rw_.shape(v).dtype, dims_}));
+    if (isReshaped(v)) return rw_.def(v)->operand(0);
+    const Op op = *rw_.def(v);
+    Values operands;
+    for (Value from : op.operands) operands.push_back(in(from));
+    return rw_.emit(op.kind, std::move(operands), {rw_.shape(v).dtype, dims_}, Attrs(op.attrs));
+  }
+
+ private:
+  bool isReshaped(Value v) const {
+    const Op* op = rw_.def(v);
+    return op && op->kind == OpKind::reshape_ && rw_.shape(op->operand(0)).dims == dims_;
+  }
+
+  Rewriter& rw_;
+  const Dims dims_;
+};
+
 Value canonicalReshape(Rewriter& rw, const Op& op) {
   Value x = op.operand(0);
   const Shape& to = rw.shape(op.result());
@@ -108,7 +142,8 @@ Value canonicalReshape(Rewriter& rw, const Op& op) {
   if (!inner) return {};
   if (inner->kind == OpKind::reshape_) return rw.reshape(inner->operand(0), to.dims);
   if (inner->kind == OpKind::broadcast_in_dim_) return reshapedBroadcast(rw, *inner, to.dims);
-  return {};
+  BetweenReshapes between(rw, to.dims);
+  return between.fits(x) ? between.in(x) : Value{};
 }
 
 // Operand without dimensions of 1, of which some change their order.

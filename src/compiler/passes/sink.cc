@@ -31,6 +31,9 @@ class Sinker {
       for (size_t i = 0; code && i < module_.op(op).operands.size(); ++i)
         if (Value v = module_.op(op).operand(i); mayBeMade(v, id))
           module_.op(op).operands[i] = copyOf(v, id, copies);
+    const Values results = module_.region(id).results;
+    for (size_t i = 0; code && i < results.size(); ++i)
+      if (mayBeMade(results[i], id)) module_.region(id).results[i] = copyOf(results[i], id, copies);
     for (OpId op : ops)
       for (size_t i = 0; i < overwritten(module_.op(op)); ++i)
         if (Value v = module_.op(op).operand(i); isLargeSplat(v) && !written_.insert(v.index).second)
