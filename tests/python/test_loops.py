@@ -943,3 +943,19 @@ def test_much_arithmetic_on_short_rows(agree, rng, columns):
     for rows in (1, 3, 17, 300):
         agree(long_one, floats(rng, rows, columns) * 0.5, floats(rng, rows) * 0.5,
               floats(rng, columns) * 0.5, scale=100)
+
+
+@pytest.mark.parametrize("dtype", ["float32", "int32", "bfloat16", "int8"])
+@pytest.mark.parametrize("rows, width", [(33, 3), (1, 3), (17, 5), (33, 2), (50, 7), (16, 12), (5, 17)])
+def test_short_rows_that_a_loop_updates(agree, rng, rows, width, dtype):
+    x = rng.integers(0, 9, (3, rows, width)).astype(dtype)
+    each = {"max": lambda v: v - v.max(-1, keepdims=True),
+            "where": lambda v: jnp.where(v > v.min(-1, keepdims=True), v, 0).astype(v.dtype),
+            "sum": lambda v: v * v.sum(0, keepdims=True).astype(v.dtype),
+            "mean": lambda v: jnp.where(v.astype("float32").mean(-1, keepdims=True) > 3.9, v, 1),
+            "turn": lambda v: jnp.flip(v, -1)}
+    for f in each.values():
+        agree(lambda x: jax.lax.fori_loop(0, 3, lambda i, a: a.at[i].set(f(a[i])), x), x)
+        agree(lambda x: jax.lax.map(f, x), x)
+        agree(lambda x: jax.lax.scan(lambda c, v: (c + v, f(c)), x[0], x), x)
+        agree(lambda x: x.at[1].set(f(x[1])).at[:, :, 1:].set(x[:, :, :-1]), x)

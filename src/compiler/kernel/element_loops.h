@@ -51,6 +51,7 @@ class ElementLoops {
   bool knowsPlaces() const;
   // Where constants say which lane goes where, whole vectors are written out, too.
   int64_t longestRow(const Dims& extents) const;
+  bool goesByElements() const;
   bool chooseShortRows();
   bool chooseAllRows();
   void goOverRows();

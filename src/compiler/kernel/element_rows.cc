@@ -32,9 +32,14 @@ int64_t ElementLoops::longestRow(const Dims& extents) const {
   return is_thin ? 2 * lanes_ : lanes_ / 2;
 }
 
+// Whether it stores what it makes, of all or of a part of an array, and nothing else.
+bool ElementLoops::goesByElements() const {
+  return low_.cluster.nest == Nest::loop || low_.cluster.nest == Nest::update;
+}
+
 // A row is one loop, or several within each other.
 bool ElementLoops::chooseShortRows() {
-  if (low_.cluster.nest != Nest::loop || elementCount(piece_.extents) == 0) return false;
+  if (!goesByElements() || elementCount(piece_.extents) == 0) return false;
   ShortRows rows;
   for (size_t row = loops_; row-- > 1;) {
     rows.length *= plan_.groupExtent(row);
@@ -131,7 +136,7 @@ bool ElementLoops::isSpread(const ir::Op& op, size_t outer) const {
 bool ElementLoops::chooseAllRows() {
   const int64_t most_vectors = low_.mayStoreAgain() ? 4 : 16;
   const int64_t elements = elementCount(piece_.extents);
-  if (low_.cluster.nest != Nest::loop || loops_ < 2 || elements == 0 || widest() < 4 ||
+  if (!goesByElements() || loops_ < 2 || elements == 0 || widest() < 4 ||
       elements > most_vectors * lanes_ || !low_.machine.hasMasks())
     return false;
   while (lanes_ / 2 >= elements) lanes_ /= 2;

@@ -292,6 +292,7 @@ V Emitter::pickOfSmall(BufferId buffer, V at, int64_t offset, std::span<const in
 V Emitter::loadPlaces(BufferId buffer, V at, int64_t offset, std::span<const int64_t> places) {
   if (V picked = pickOfSmall(buffer, at, offset, places); picked.valid()) return picked;
   const int64_t reach = *std::max_element(places.begin(), places.end()) + 1;
+  if (reach == 1) return b_.widen(b_.load(buffer, at, 1, offset), lanes_);
   const int64_t whole = wholeVector(buffer);
   if (reach > whole) return loadSideBySide(buffer, at, offset, places, whole);
   const int64_t width = reach > lanes_ ? whole : lanes_;
@@ -301,7 +302,6 @@ V Emitter::loadPlaces(BufferId buffer, V at, int64_t offset, std::span<const int
               : b_.loadMasked(buffer, at,
                                    firstLanes(b_, static_cast<int>(width), b_.index(reach)).lanes,
                                    offset);
-  if (reach == 1) return b_.widen(all, lanes_);
   std::vector<int16_t> from;
   for (int64_t place : places)
     from.push_back(static_cast<int16_t>(place == kNoPlace ? 0 : place));
