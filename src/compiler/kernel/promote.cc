@@ -274,8 +274,9 @@ class Promotion {
     for (int i = 0; i < inst.type.lanes; ++i)
       sources.push_back(behind(sourceOf(inst, i)));
     const std::vector<V> values = valuesOf(sources);
+    const V result = inst.results[0];
     if (values.size() == 1 || areTwo(values))
-      instead_[inst.results[0].index] = gather(sources, inst.type, block);
+      instead_[result.index] = gather(sources, k_.type(result), block);
     else
       keep(id, block);
   }
