@@ -8,7 +8,6 @@
 namespace tercel::kernel {
 namespace {
 
-
 constexpr int64_t kMostRows = 14;  // more than the L1 cache has ways costs more than it saves
 constexpr int64_t kMostVectors = 8;
 constexpr int64_t kAcrossRows = 8;  // a whole vector, that needs no mask

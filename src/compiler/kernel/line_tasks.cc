@@ -1,5 +1,7 @@
 #include "compiler/kernel/line_tasks.h"
 
+#include <algorithm>
+
 namespace tercel::kernel {
 
 void LineTasks::run(Lowering& low, IndexSpace& space, const Body& body) const {
@@ -22,6 +24,19 @@ void LineTasks::run(Lowering& low, IndexSpace& space, const Body& body) const {
       body(groups, i);
     });
   });
+}
+
+Indices rowIndices(IndexSpace& space, const LoopPlan& plan, size_t rank, std::vector<Index> groups,
+                   size_t along, int64_t begin, int64_t lanes) {
+  int64_t below = 1;  // elements of the row within an index of the group
+  for (size_t g = groups.size(); g-- > along + 1; below *= plan.groupExtent(g)) {
+    std::vector<int64_t> places;
+    for (int64_t lane = 0; lane < lanes; ++lane)
+      places.push_back((begin + lane) / below % plan.groupExtent(g));
+    const bool is_one = std::ranges::count(places, places[0]) == lanes;
+    groups[g] = is_one ? Index(places[0]) : space.known(std::move(places), plan.groupExtent(g));
+  }
+  return domainIndices(space, plan, rank, groups);
 }
 
 }  // namespace tercel::kernel

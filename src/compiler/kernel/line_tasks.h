@@ -19,4 +19,8 @@ struct LineTasks {
   void run(Lowering& low, IndexSpace& space, const Body& body) const;
 };
 
+// Domain indices in a row, which the groups behind `along` make: of so many lanes from a place on.
+Indices rowIndices(IndexSpace& space, const LoopPlan& plan, size_t rank, std::vector<Index> groups,
+                   size_t along, int64_t begin, int64_t lanes = 1);
+
 }  // namespace tercel::kernel

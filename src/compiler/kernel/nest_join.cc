@@ -104,10 +104,8 @@ class JoinNest {
     ThinRows(low_, space_, length_, lanes_).store(e, 0, place, lines, lanes_);
   }
 
-  Indices domainAt(std::vector<Index> groups, int64_t in_row) {
-    for (size_t g = groups.size(); g-- > long_ + 1; in_row /= extent(g))
-      groups[g] = Index(in_row % extent(g));
-    return domainIndices(space_, plan_, dims_.size(), groups);
+  Indices domainAt(const std::vector<Index>& groups, int64_t in_row) {
+    return rowIndices(space_, plan_, dims_.size(), groups, long_, in_row);
   }
 
   const ir::Module& m_;

@@ -143,16 +143,8 @@ class JoinLinesNest {
     }
   }
 
-  Indices domainAt(std::vector<Index> groups, const Vector& v) {
-    int64_t below = 1;  // elements of the row within an index of the group
-    for (size_t g = groups.size(); g-- > long_ + 1; below *= extent(g)) {
-      std::vector<int64_t> places;
-      for (int64_t lane = 0; lane < v.lanes; ++lane)
-        places.push_back((v.begin + lane) / below % extent(g));
-      const bool is_one = std::ranges::count(places, places[0]) == v.lanes;
-      groups[g] = is_one ? Index(places[0]) : space_.known(std::move(places), extent(g));
-    }
-    return domainIndices(space_, plan_, dims_.size(), groups);
+  Indices domainAt(const std::vector<Index>& groups, const Vector& v) {
+    return rowIndices(space_, plan_, dims_.size(), groups, long_, v.begin, v.lanes);
   }
 
   const ir::Module& m_;
