@@ -6,6 +6,7 @@
 #include "program/aligned_bytes.h"
 #include "program/file_header.h"
 #include "program/format.h"
+#include "runtime/engine/run_once.h"
 #include "runtime/engine/subnormals.h"
 #include "runtime/linalg/functions.h"
 
@@ -132,6 +133,7 @@ Result<std::vector<program::Packed>> compileProcedure(
     options.target = target;
     options.optimization_level = optimization_level;
     options.can_call = canLeavePython;
+    options.run = engine::runOnce;
     TERCEL_ASSIGN(program::Program code, compiler::compileModule(module, options));
     shared.take(code);
     codes.push_back(pack(program::serialize(code)));

@@ -27,6 +27,22 @@ void dumpModule(const CompileOptions& options, std::string_view stage, const ir:
   if (options.dump) options.dump(stage, ir::print(module, /*with_locations=*/true));
 }
 
+Result<program::Program> compileChecked(ir::Module module, const CompileOptions& options);
+
+Result<std::vector<ir::Literal>> computed(ir::Module module, const CompileOptions& options) {
+  CompileOptions of_module = options;
+  of_module.run = {};
+  of_module.dump = {};
+  TERCEL_ASSIGN(program::Program program, compileChecked(std::move(module), of_module));
+  std::vector<Shape> shapes;
+  for (const program::ResultInfo& result : program.results) shapes.push_back(result.shape);
+  TERCEL_ASSIGN(auto results, options.run(std::move(program)));
+  std::vector<ir::Literal> literals;
+  for (size_t i = 0; i < shapes.size(); ++i)
+    literals.emplace_back(shapes[i], std::move(results[i]));
+  return literals;
+}
+
 Result<program::Program> compileChecked(ir::Module module, const CompileOptions& options) {
   dumpModule(options, "input", module);
   TERCEL_TRY(ir::verify(module));  // what was read may be used wrongly
@@ -37,6 +53,8 @@ Result<program::Program> compileChecked(ir::Module module, const CompileOptions&
     pipeline.dump = [&](std::string_view pass, const ir::Module& m) {
       dumpModule(options, pass, m);
     };
+  if (options.run)
+    pipeline.compute = [&](ir::Module m) { return computed(std::move(m), options); };
   TERCEL_TRY(passes::runPipeline(module, pipeline));
   TERCEL_TRY(plan::prepare(module, [&](std::string_view rewriting) {
     dumpModule(options, rewriting, module);

@@ -3,6 +3,7 @@
 #include <functional>
 #include <span>
 #include <string>
+#include <vector>
 
 #include "compiler/ir/module.h"
 #include "compiler/stablehlo/reader.h"
@@ -18,6 +19,9 @@ struct CompileOptions {
   GivenArguments given;
   // Whether the runtime can run custom calls to a target; empty: any is taken on trust.
   std::function<bool(std::string_view target)> can_call;
+  // The bytes of the results of a program without arguments, run on this machine; what is long work
+  // on constants is then done while compiling. Empty: on every run.
+  std::function<Result<std::vector<std::vector<std::byte>>>(program::Program program)> run;
   int optimization_level = 2;  // 0 to 3: passes::PipelineOptions::level
   std::string target = "native";  // or a CPU level that other machines have, as x86-64-v3
   std::string cache_dir;  // where compiled kernels outlive the process; empty: nowhere

@@ -8,6 +8,7 @@
 #include "compiler/ir/verifier.h"
 #include "core/log.h"
 #include "pjrt/eval_runner.h"
+#include "runtime/engine/run_once.h"
 #include "runtime/engine/subnormals.h"
 #include "runtime/ffi/calls.h"
 #include "runtime/linalg/functions.h"
@@ -38,6 +39,7 @@ Result<Compiled> compile(std::string_view code, const Options& options) {
     compile_options.can_call = [](std::string_view target) {
       return ffi::isKnownTarget(target) || linalg::find(target);
     };
+    compile_options.run = engine::runOnce;
     TERCEL_ASSIGN(program::Program program,
                   compiler::compileWithDump(bytes, compile_options, options.dump));
     if (!options.check) return Compiled{std::move(program), nullptr};

@@ -9,6 +9,7 @@
 #include "compiler/plan/plan.h"
 #include "compiler/plan/prepare.h"
 #include "tools/command_line.h"
+#include "tools/execution.h"
 
 namespace tercel::tools {
 namespace {
@@ -31,6 +32,11 @@ passes::PipelineOptions pipelineOptions(CommandLine& line) {
   passes::PipelineOptions options;
   options.verify = line.flag("verify");
   options.disabled = line.values("disable");
+  options.compute = [](ir::Module module) -> Result<eval::Literals> {
+    TERCEL_ASSIGN(program::Program program, compiler::compileModule(std::move(module), {}));
+    Runs once;
+    return runNative(std::move(program), {}, once);
+  };
   if (line.flag("dump"))
     options.dump = [](std::string_view pass, const ir::Module& module) {
       std::fprintf(stderr, "// after %.*s\n%s\n", static_cast<int>(pass.size()), pass.data(),

@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include "case_file.h"
+#include "compiler/eval/evaluator.h"
 #include "compiler/ir/verifier.h"
 #include "compiler/passes/pipeline.h"
 
@@ -16,7 +17,9 @@ std::string outcome(const std::vector<std::string>& passes, const std::string& i
   if (!module.ok()) return "cannot parse: " + module.status().message() + "\n";
   if (Status s = ir::verify(*module); !s.ok()) return "not valid: " + s.message() + "\n";
   if (passes.empty()) return "not valid: the file names no passes\n";
-  PipelineOptions options{.verify = true};
+  PipelineOptions options{.verify = true, .compute = [](const ir::Module& m) {
+    return eval::evaluate(m, m.main(), {});
+  }};
   for (const std::string& name : passes) {
     Status s = name == "all" ? runPipeline(*module, options) : runPass(name, *module, options);
     if (!s.ok()) return "error: " + s.message() + "\n";

@@ -218,17 +218,84 @@ Value takenInBlocks(Rewriter& rw, Value x, int64_t along, const Places& places) 
   return {};
 }
 
-bool addsLines(const Rewriter& rw, const Op& op) {
+// Places that follow one another: of the list's elements from `from` on.
+struct Run {
+  int64_t from = 0, place = 0, count = 0;
+  int64_t end() const { return place + count; }
+};
+
+// Nothing where there are many or they are short.
+std::vector<Run> runsOf(const Places& places) {
+  constexpr size_t kMostRuns = 8, kLeastLength = 16;  // on average
+  std::vector<Run> runs;
+  for (int64_t i = 0; i < std::ssize(places); ++i) {
+    const int64_t place = places[static_cast<size_t>(i)];
+    if (!runs.empty() && place == runs.back().end())
+      ++runs.back().count;
+    else if (runs.size() < kMostRuns)
+      runs.push_back({i, place, 1});
+    else
+      return {};
+  }
+  return places.size() < kLeastLength * runs.size() ? std::vector<Run>() : runs;
+}
+
+Value joined(Rewriter& rw, const Values& parts, int64_t along, int64_t count) {
+  Shape to = rw.shape(parts[0]);
+  to.dims[along] = count;
+  return rw.emit(OpKind::concatenate_, parts, to, {{AttrKey::dimension, along}});
+}
+
+Value takenInRuns(Rewriter& rw, Value x, int64_t along, const Places& places) {
+  Values parts;
+  for (const Run& run : runsOf(places))
+    parts.push_back(rw.sliceAlong(x, along, run.place, run.end()));
+  return parts.empty() ? Value{} : joined(rw, parts, along, std::ssize(places));
+}
+
+// x with other lines at places most of which it has.
+Value putInRuns(Rewriter& rw, const Op& op, int64_t along, const Places& places) {
+  const Value x = op.operand(0), lines = op.operand(2);
+  const int64_t size = rw.shape(x).dims[along];
+  if (2 * std::ssize(places) < size) return {};
+  std::vector<Run> runs = runsOf(places);
+  if (runs.empty()) return {};
+  std::ranges::sort(runs, {}, &Run::place);
+  Values parts;
+  int64_t end = 0;
+  for (const Run& run : runs) {
+    if (run.place < end) return {};
+    if (run.place > end) parts.push_back(rw.sliceAlong(x, along, end, run.place));
+    parts.push_back(rw.sliceAlong(lines, along, run.from, run.from + run.count));
+    end = run.end();
+  }
+  if (end < size) parts.push_back(rw.sliceAlong(x, along, end, size));
+  return joined(rw, parts, along, size);
+}
+
+bool isPlainScatter(const Op& op) {
   return op.kind == OpKind::scatter_ && op.operands.size() == 3 &&
-         reducerKind(rw.module(), op.regions[0]) == OpKind::add_ &&
-         !isComplex(rw.shape(op.result()).dtype) && op.ints(AttrKey::input_batching_dims).empty();
+         op.ints(AttrKey::input_batching_dims).empty();
+}
+
+bool addsLines(const Rewriter& rw, const Op& op) {
+  return reducerKind(rw.module(), op.regions[0]) == OpKind::add_ &&
+         !isComplex(rw.shape(op.result()).dtype);
+}
+
+// In the place of what is there.
+bool putsLines(const Rewriter& rw, const Op& op) {
+  const Region& body = rw.module().region(op.regions[0]);
+  return body.results[0] == body.args[1];
 }
 
 }  // namespace
 
 Value foldedPlaces(Rewriter& rw, const Op& op) {
   const bool gathers = op.kind == OpKind::gather_;
-  if (!gathers && !addsLines(rw, op)) return {};
+  const bool adds = isPlainScatter(op) && addsLines(rw, op);
+  const bool puts = isPlainScatter(op) && putsLines(rw, op);
+  if (!gathers && !adds && !puts) return {};
   const int64_t along = linesDimension(rw, op);
   if (along < 0 || rw.shape(op.operand(gathers ? 0 : 2)).elements() == 0) return {};
   KnownValues known(rw);
@@ -243,9 +310,11 @@ Value foldedPlaces(Rewriter& rw, const Op& op) {
     places.push_back(static_cast<int64_t>(place));
   }
   if (places.empty()) return {};
-  if (!gathers) return evenlyAdded(rw, op, along, places);
-  const Value even = evenlyTaken(rw, x, along, places);
-  return even.valid() ? even : takenInBlocks(rw, x, along, places);
+  if (adds) return evenlyAdded(rw, op, along, places);
+  if (puts) return putInRuns(rw, op, along, places);
+  Value lines = evenlyTaken(rw, x, along, places);
+  if (!lines.valid()) lines = takenInBlocks(rw, x, along, places);
+  return lines.valid() ? lines : takenInRuns(rw, x, along, places);
 }
 
 }  // namespace tercel::passes

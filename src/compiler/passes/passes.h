@@ -1,5 +1,9 @@
 // Module -> Module: the passes, by name. Their order and its reasons are in pipeline.cc.
 #pragma once
+#include <functional>
+#include <vector>
+
+#include "compiler/ir/literal.h"
 #include "compiler/ir/module.h"
 #include "core/status.h"
 
@@ -7,6 +11,8 @@ namespace tercel::passes {
 
 // Each returns whether it changed the module.
 using PassResult = Result<bool>;
+// The results of a module without arguments, by compiled code.
+using Compute = std::function<Result<std::vector<ir::Literal>>(ir::Module)>;
 
 // Calls and composites into main, annotations away; main is then the only function.
 PassResult inlineCalls(ir::Module& module);
@@ -19,6 +25,8 @@ PassResult multiplyLate(ir::Module& module);
 PassResult canonicalise(ir::Module& module);
 // Constants through the evaluator, bounded in size.
 PassResult fold(ir::Module& module);
+// What takes long to compute of constants alone: a constant. Nothing where `compute` is empty.
+PassResult precompute(ir::Module& module, const Compute& compute);
 // Equal ops once.
 PassResult cse(ir::Module& module);
 // What no result and no effect needs goes, to the last loop-carried value.

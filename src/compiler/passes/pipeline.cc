@@ -5,7 +5,6 @@
 
 #include "compiler/ir/small_types.h"
 #include "compiler/ir/verifier.h"
-#include "compiler/passes/passes.h"
 
 namespace tercel::passes {
 using ir::Module;
@@ -13,9 +12,19 @@ namespace {
 
 PassResult lowerSmallTypes(Module& module) { return ir::lowerSmallTypes(module); }
 
+struct Run {
+  constexpr Run(PassResult (*run)(Module&)) : plain(run) {}
+  constexpr Run(PassResult (*run)(Module&, const Compute&)) : computing(run) {}
+  PassResult operator()(Module& module, const PipelineOptions& options) const {
+    return plain ? plain(module) : computing(module, options.compute);
+  }
+  PassResult (*plain)(Module&) = nullptr;
+  PassResult (*computing)(Module&, const Compute&) = nullptr;
+};
+
 struct Pass {
   std::string_view name;
-  PassResult (*run)(Module&);
+  Run run;
   int level;  // the lowest that has it; 0: nothing runs without
 };
 
@@ -31,6 +40,7 @@ constexpr Pass kPipeline[] = {
     {"licm", hoistInvariants, 1},  // carried invariants become captures, which cse and fold see
     {"cse", cse, 1},
     {"dce", dce, 1},          // what is dead would count as a use
+    {"precompute", precompute, 2},  // before the second fold, which makes use of what comes out
     {"unstack", unstack, 2},  // after dce: what is read all the same has to be put together again
     {"take_apart", takeApart, 2},  // what unstack left together
     {"algebra", algebra, 2},  // after cse: its rules ask for single uses
@@ -56,7 +66,7 @@ constexpr Pass kPipeline[] = {
 // Runs one pass and does all that is done around every pass.
 Status runOne(const Pass& pass, Module& module, const PipelineOptions& options) {
   auto start = std::chrono::steady_clock::now();
-  PassResult result = pass.run(module);
+  PassResult result = pass.run(module, options);
   if (!result.ok()) return result.status();
   if (options.timed) {
     std::chrono::duration<double, std::milli> took = std::chrono::steady_clock::now() - start;

@@ -16,6 +16,7 @@
 #include <vector>
 
 #include "compiler/ir/module.h"
+#include "compiler/passes/passes.h"
 #include "core/status.h"
 
 namespace tercel::passes {
@@ -30,6 +31,7 @@ struct PipelineOptions {
   bool verify = false;                // after each pass that changed the module
   int level = 2;                      // passes of higher ones are left out
   std::vector<std::string> disabled;  // names of passes
+  Compute compute;                    // precompute's
   // After each pass that changed the module, and what each took.
   std::function<void(std::string_view pass, const ir::Module&)> dump;
   std::function<void(const PassTime&)> timed;
