@@ -1,5 +1,6 @@
 """Hypothesis: programs over random shapes."""
 
+import functools
 import os
 
 import jax
@@ -126,3 +127,30 @@ def test_rolls_and_pads(tercel, cpu, shape, by, edges):
     both(tercel, cpu, lambda v: jnp.roll(v, by, (0, 1)) - v, x)
     both(tercel, cpu, lambda v: jax.lax.pad(v, 7.0, edges) * 2, x)
     both(tercel, cpu, lambda v: jnp.diff(v, axis=1, prepend=1.0, append=v[:, :1]), x)
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.uint8, np.int16, np.complex64])
+@pytest.mark.parametrize("columns", [31, 100, 301])
+def test_gaps(agree, rng, columns, dtype):
+    x = rng.integers(-9, 9, (7, columns)).astype(dtype)
+
+    def padded(low, high, gap):
+        edges = [(0, 0, 0), (low, high, gap)]
+        return lambda x: jax.lax.pad(x * x.dtype.type(3), x.dtype.type(1), edges)
+
+    for edges in [(1, 0, 1), (0, 0, 3), (-3, 2, 1), (2, -5, 4), (-1, -1, 2), (5, 1, 7)]:
+        agree(padded(*edges), x)
+    twice = functools.partial(jnp.repeat, repeats=2, axis=1)
+    agree(lambda x: (jnp.repeat(x, 4, 1), twice(x)[:, 1:] + twice(x)[:, :-1]), x)
+
+
+@pytest.mark.parametrize("step", [2, 3, 4, 8])
+@pytest.mark.parametrize("columns", [30, 301])
+def test_gradients_of_strides(agree, rng, columns, step):
+    x = rng.normal(size=(9, columns)).astype(np.float32)
+
+    def parts(x):
+        even, odd = x[:, ::step], x[:, 1::step][:, : x[:, ::step].shape[1]]
+        return (even ** 2).sum() + jnp.sin(even[:, : odd.shape[1]] - odd).sum()
+
+    agree(jax.grad(parts), x)

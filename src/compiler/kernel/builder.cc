@@ -133,6 +133,15 @@ bool Builder::isConstant(V v, uint64_t* bits) const {
   return true;
 }
 
+bool Builder::isMultiple(V v, int64_t of) const {
+  uint64_t bits;
+  if (isConstant(v, &bits)) return static_cast<int64_t>(bits) % of == 0;
+  const Inst* inst = kernel_.def(v);
+  return inst && inst->op == Opcode::imul && std::ranges::any_of(inst->operands, [&](V factor) {
+    return isConstant(factor) && isMultiple(factor, of);
+  });
+}
+
 V Builder::constant(Type type, uint64_t bits) {
   return share({.op = Opcode::constant,
                 .type = type,

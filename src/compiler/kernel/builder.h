@@ -51,6 +51,8 @@ class Builder {
   V integer(Type type, int64_t value);
   V number(Type type, double value);  // rounded to the type
   bool isConstant(V v, uint64_t* bits = nullptr) const;
+  // Whether an i64 is known to be one, from how it is made.
+  bool isMultiple(V v, int64_t of) const;
   // Blocks around what is emitted now, and whether v is known outside of the innermost ones, or
   // could be: loads of unchanging memory, and what is made of them, stay where they may not run.
   uint32_t depth() const { return kernel_.blocks[current_].depth; }

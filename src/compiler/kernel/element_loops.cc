@@ -245,6 +245,12 @@ void ElementLoops::emitFromTo(const std::vector<Index>& groups, V lo, V hi, int6
 }
 
 void ElementLoops::emitVectors(const std::vector<Index>& groups, V lo, V hi, int64_t extent) {
+  if (short_.length == 1 && b_.isMultiple(lo, lanes_))
+    return b_.forLoop(lo, hi, lanes_, [&](V i) {
+      std::vector<Index> here = groups;
+      here.push_back(space_.wholeVectors(i, extent, lanes_));
+      emitBody(here, {});
+    });
   const int64_t starts = std::max<int64_t>(extent - short_.rows + 1, 2);
   b_.forLoop(lo, hi, step_, [&](V i) {
     const RowValues values = rowValues(groups, i, extent, {});

@@ -49,6 +49,12 @@ Index IndexSpace::loop(V value, int64_t extent, bool vector) {
   return atomIndex(addAtom(atom));
 }
 
+Index IndexSpace::wholeVectors(V value, int64_t extent, int lanes) {
+  const Index index = loop(value, extent, lanes > 1);
+  if (lanes > 1 && !index.isConstant()) atoms_[index.terms[0].atom].lanes = lanes;
+  return index;
+}
+
 Index IndexSpace::scalar(V value, int64_t extent) {
   uint64_t bits;
   if (builder_.isConstant(value, &bits)) return Index(static_cast<int64_t>(bits));
@@ -147,6 +153,26 @@ int64_t IndexSpace::unitOf(const Index& a, int64_t divisor) const {
   return 1;
 }
 
+// Of a vector whose first place is a multiple of the divisor, whichever it is: known in each lane,
+// but for the first one's quotient.
+std::optional<Index> IndexSpace::dividedInLanes(Atom::Kind kind, const Index& a, int64_t divisor) {
+  if (a.terms.size() != 1) return {};
+  const Term t = a.terms[0];
+  const Atom vector = atoms_[t.atom];
+  if (vector.lanes == 0 || t.factor < 0 || t.factor * vector.lanes % divisor != 0) return {};
+  const bool want_quotient = kind == Atom::Kind::quotient;
+  std::vector<int64_t> at_lanes;
+  for (int64_t lane = 0; lane < vector.lanes; ++lane) {
+    const int64_t place = t.factor * lane + a.constant;
+    at_lanes.push_back(want_quotient ? place / divisor : place % divisor);
+  }
+  const int64_t most = std::ranges::max(at_lanes);
+  const Index in_lanes = known(std::move(at_lanes), most + 1);
+  if (!want_quotient) return in_lanes;
+  const Index first = scalar(vector.value, std::max<int64_t>(vector.extent - vector.lanes + 1, 1));
+  return add(divided(kind, scale(first, t.factor), divisor), in_lanes);
+}
+
 // Takes the multiples of the divisor out of `a`; what is left stands in one atom.
 Index IndexSpace::divided(Atom::Kind kind, const Index& a, int64_t divisor) {
   auto [whole, rest] = inUnits(a, divisor);
@@ -167,6 +193,8 @@ Index IndexSpace::divided(Atom::Kind kind, const Index& a, int64_t divisor) {
     const Index of_units = divided(kind, units, divisor / unit);
     return want_quotient ? add(whole, of_units) : add(scale(of_units, unit), below);
   }
+  if (const auto in_lanes = dividedInLanes(kind, rest, divisor))
+    return want_quotient ? add(whole, *in_lanes) : *in_lanes;
   if (rest.terms.size() == 1 && rest.constant == 0 && rest.terms[0].factor == 1) {
     const Atom& only = atoms_[rest.terms[0].atom];
     if (only.is_loop && only.extent % divisor == 0)

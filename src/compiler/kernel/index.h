@@ -49,6 +49,7 @@ struct Atom {
   int64_t extent = 0;
   bool is_loop = false;
   bool is_vector_loop = false;
+  int lanes = 0;      // of wholeVectors()
   V value;            // scalar: i64; lanes: vector of integers
   std::vector<int64_t> at_lanes;  // known: one number for each lane, or kNoPlace
   Index inner;        // quotient, remainder
@@ -61,6 +62,8 @@ class IndexSpace {
 
   // A loop's variable: its scalar value, or that of lane 0 where `vector`.
   Index loop(V value, int64_t extent, bool vector = false);
+  // The same of vectors that begin at multiples of `lanes` and end within the extent.
+  Index wholeVectors(V value, int64_t extent, int lanes);
   Index scalar(V value, int64_t extent);
   Index lanes(V values, int64_t extent);
   Index known(std::vector<int64_t> at_lanes, int64_t extent);
@@ -126,6 +129,7 @@ class IndexSpace {
   std::pair<Index, Index> inUnits(const Index& a, int64_t unit) const;
   int64_t unitOf(const Index& a, int64_t divisor) const;
   Index divided(Atom::Kind kind, const Index& a, int64_t divisor);
+  std::optional<Index> dividedInLanes(Atom::Kind kind, const Index& a, int64_t divisor);
   Index recombined(Index a) const;
   Index loopsOf(const Index& a) const;
   bool atLane(uint32_t id, int lane, int64_t* value) const;

@@ -105,7 +105,7 @@ class Precompute {
     });
   }
 
-  // As late as possible: v, unless it costs little beside reading it, or repeats what it is made of.
+  // As late as possible: v, unless making it costs little beside reading it, or it repeats values.
   void consider(Value v) {
     if (!isKnown(v) || !seen_.insert(v.index).second) return;
     const Op& op = *m_.def(v);
