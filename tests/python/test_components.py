@@ -56,3 +56,14 @@ def test_what_a_loop_inside_reads(agree, rng):
         return lax.fori_loop(0, 3, lambda _, x: x + c * jnp.cross(x, c)[:, :1], a), c[:, 0] * c[:, 2]
 
     agree(run, vectors(rng, 25, 3), vectors(rng, 25, 3), scale=1e6)
+
+
+@pytest.mark.parametrize("shape", [(40, 4), (16, 3, 8), (33, 2)], ids=str)
+def test_all_turned(agree, rng, shape):
+    x = rng.normal(size=shape).astype(np.float32)
+
+    def turned(x):
+        y = jnp.flip(x)
+        return y + jnp.roll(y, 1, -1), jnp.flip(x, (0, -1)) - jnp.roll(jnp.flip(x, (0, -1)), 1, 0)
+
+    agree(turned, x)

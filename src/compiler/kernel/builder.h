@@ -97,6 +97,7 @@ class Builder {
   FunctionId function(const std::string& name, std::span<const Type> args,
                       const std::function<V(std::span<const V>)>& body);
   V rarely(V condition, FunctionId function, std::span<const V> args);
+  int rareCalls() const { return rare_calls_; }  // so far
 
   V iadd(V a, V b) { return binary(Opcode::iadd, a, b); }
   V isub(V a, V b) { return binary(Opcode::isub, a, b); }
@@ -168,6 +169,7 @@ class Builder {
   std::map<BufferId, BufferId> imaginary_;  // by the buffer of the real parts
   BlockId current_ = 0;
   BlockId root_ = 0;  // the outermost block around it: the kernel's body or a function's
+  int rare_calls_ = 0;
   V alive_;  // the lanes that are, or invalid: all
   int64_t inline_trips_ = 1;
   std::unordered_multimap<uint64_t, InstId> shared_;

@@ -27,6 +27,7 @@ V Builder::rarely(V condition, FunctionId function, std::span<const V> args) {
   if (isConstant(condition, &flag) && !flag) return args[0];
   Inst inst{.op = Opcode::rarely, .type = type(args[0]), .operands = {condition}, .imm = function};
   for (V v : args) inst.operands.push_back(v);
+  ++rare_calls_;
   return share(std::move(inst));
 }
 

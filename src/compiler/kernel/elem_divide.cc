@@ -172,6 +172,8 @@ V divideByRoot(Builder& b, V x, V y) {
 }
 
 V divideFloats(Builder& b, V x, V y) {
+  constexpr int kMostBranches = 24;  // over which all values that are alive are kept in place
+  if (b.rareCalls() >= kMostBranches) return b.binary(Opcode::fdiv, x, y);
   if (V quotient = divideByKnown(b, x, y); quotient.valid()) return quotient;
   if (V quotient = divideByRoot(b, x, y); quotient.valid()) return quotient;
   if (suitsReciprocal(b, x, y)) {

@@ -273,6 +273,14 @@ Value sliceLine(Builder& b, Value v, int64_t dimension, int64_t line) {
 
 namespace {
 
+// What else a reverse turns.
+Value reverseOtherDimensions(Builder& b, const Op& reverse, Value part, int64_t dimension) {
+  Ints others = reverse.ints(AttrKey::dimensions);
+  std::erase(others, dimension);
+  if (others.empty()) return part;
+  return b.build(OpKind::reverse_, {part}, {{AttrKey::dimensions, std::move(others)}});
+}
+
 // What else a slice takes away.
 Value sliceOtherDimensions(Builder& b, const Op& slice, Value part, int64_t dimension) {
   Ints start = slice.ints(AttrKey::start_indices), limit = slice.ints(AttrKey::limit_indices);
@@ -296,7 +304,9 @@ Value componentOf(Builder& b, const Op& op, int64_t dimension, int64_t line,
       return b.broadcast(whole(origin->operand), shape, {});
     }
     const Value part = component(origin->operand, dimension, origin->line);
-    return op.kind == OpKind::slice_ ? sliceOtherDimensions(b, op, part, dimension) : part;
+    if (op.kind == OpKind::slice_) return sliceOtherDimensions(b, op, part, dimension);
+    if (op.kind == OpKind::reverse_) return reverseOtherDimensions(b, op, part, dimension);
+    return part;
   }
   const auto cuts = operandCuts(m, op, {dimension, 1});
   Values operands;
