@@ -1,5 +1,7 @@
 #include "runtime/linalg/side_by_side.h"
 
+#include <cmath>
+
 namespace tercel::linalg {
 namespace {
 
@@ -65,6 +67,19 @@ bool isBatchForLanes(const program::CallSignature& signature) {
   return allMatrices(signature, [&](int64_t rows, int64_t columns) {
     const int64_t numbers = rows * columns * parts;
     return numbers <= kMostInMatrix && batch >= lanes * (2 + numbers / kNumbersOfGroup);
+  });
+}
+
+bool isBatchForLanes(const program::CallSignature& signature, double worth) {
+  constexpr double kReal = 2.5;
+  if (!isBatchForLanes(signature)) return false;
+  const int64_t lanes = lanesOf(signature), batch = batchOf(signature);
+  const double groups = static_cast<double>((batch + lanes - 1) / lanes);
+  const double full = double(batch) / (groups * double(lanes));
+  const double real = isComplex(signature.operands[0].shape.dtype) ? 1 : kReal;
+  const double side = worth * real * full * std::sqrt(double(lanes));
+  return allMatrices(signature, [&](int64_t rows, int64_t columns) {
+    return double(rows) * double(columns) <= side * side;
   });
 }
 

@@ -67,7 +67,8 @@ Status trsm(const Call& call) {
   TERCEL_TRY(arguments.status());
   arguments.copy(1, 0);
   const double cost = double(n) * m * k;
-  if (isBatchForLanes(*call.signature)) {
+  const bool few_sides = 4 * m * k <= n * n;
+  if (isBatchForLanes(*call.signature, few_sides ? 11 : 4.25)) {
     const Index lead = laneLead(m), given_lead = laneLead(n);
     const lanes::Job<T> job{.a = out.data,
                             .given = a.data,
