@@ -199,3 +199,19 @@ def test_constants_and_iota(agree):
                 jnp.ones((2, 2), jnp.float8_e5m2))
 
     agree(program)
+
+
+def test_bfloat16_is_nothing_else(agree):
+    """Every number, infinity and NaN stays what it is through arithmetic and rounding."""
+    bits = np.arange(65536, dtype=np.uint16)
+    large = (bits & 0x7F80) >= 0x0200  # XLA takes smaller ones as zeros
+    x = bits[large].view(jnp.bfloat16)
+    y = np.random.default_rng(3).permutation(x)
+
+    def kinds(z):
+        return jnp.isnan(z), jnp.isinf(z), jnp.where(jnp.abs(z) > 1e-30, z, 0)
+
+    agree(lambda x, y: [kinds(z) for z in (x * 3, x + y, x - y, jnp.maximum(x, y) * 1,
+                                           jnp.where(x > 2, x * 0.5, -x))], x, y)
+    agree(lambda x: (jnp.isnan(x.sum()), jnp.isnan((x * x).sum()), jnp.nansum(jnp.clip(x, -2, 2))),
+          x[:1000])

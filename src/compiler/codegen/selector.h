@@ -195,6 +195,9 @@ class Selector {
   Reg fromMask(Reg mask, Type type);
   Reg toMask(Reg v, Type from);
   Reg toBFloat16(const Inst& inst);
+  Reg toOneBFloat16(const Inst& inst);
+  bool hasShortNaNs(V v, int depth = 5) const;
+  Reg roundedToBFloat16(const Inst& inst, Reg v, Type words);
   Reg bitcast(const Inst& inst);
 
   // selector_lanes.cc

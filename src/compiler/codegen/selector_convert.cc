@@ -1,3 +1,7 @@
+#include <algorithm>
+#include <bit>
+#include <cmath>
+
 #include <llvm/CodeGen/MachineRegisterInfo.h>
 
 #include "compiler/codegen/selector.h"
@@ -117,19 +121,53 @@ Selector::Reg Selector::convertInteger(const Inst& inst, Type from) {
 // As floatToBFloat16 in convert.cc. The upper half of each word is the result: 0x7fff is added to it,
 // or one more where that half is odd.
 Selector::Reg Selector::toBFloat16(const Inst& inst) {
-  const Type from = typeOf(inst, 0), words = from.with(Scalar::i32);
-  const Type mask = from.with(Scalar::i1);
-  const std::string z = widthSuffix(from);
-  Reg v = operand(inst, 0);
+  const Type words = typeOf(inst, 0).with(Scalar::i32);
+  const std::string z = widthSuffix(words);
+  Reg result = roundedToBFloat16(inst, operand(inst, 0), words);
+  words_[inst.results[0].index] = result;
+  Reg high = make(cat("VPSRLD", z, "ri"), words, {result}, 16);
+  return make(cat("VPMOVDW", z, "rr"), inst.type, {high});
+}
+
+Selector::Reg Selector::toOneBFloat16(const Inst& inst) {
+  const Type words{Scalar::i32, 4}, word{Scalar::i32, 1};
+  Reg result = roundedToBFloat16(inst, copy(operand(inst, 0), newReg(words)), words);
+  Reg high = make("SHR32ri", word, {make("VMOVPDI2DIZrr", word, {result})}, 16);
+  return copy(high, newReg(inst.type), names_.part("sub_16bit"));
+}
+
+// Whether the lower half of an f32 that is no number is 0, so that rounding it leaves it none:
+// arithmetic hands on the bits of an operand, or makes 0x7fc00000.
+bool Selector::hasShortNaNs(V v, int depth) const {
+  const Inst* def = kernel_.def(v);
+  if (!def || depth == 0) return false;
+  auto all = [&](size_t first) {
+    return std::ranges::all_of(def->operands.begin() + first, def->operands.end(),
+                               [&](V from) { return hasShortNaNs(from, depth - 1); });
+  };
+  switch (def->op) {
+    case Opcode::constant: return !std::isnan(std::bit_cast<float>(static_cast<uint32_t>(def->imm)));
+    case Opcode::fpext: return typeOf(*def, 0).scalar == Scalar::bf16;
+    case Opcode::splat: case Opcode::fneg: case Opcode::fabs: case Opcode::fsqrt:
+    case Opcode::fmax: case Opcode::fmin: case Opcode::fmaximum: case Opcode::fminimum:
+    case Opcode::fadd: case Opcode::fsub: case Opcode::fmul: case Opcode::fdiv: case Opcode::fma:
+      return all(0);
+    case Opcode::select: return all(1);
+    default: return false;
+  }
+}
+
+// In the upper halves of words.
+Selector::Reg Selector::roundedToBFloat16(const Inst& inst, Reg v, Type words) {
+  const Type mask = words.with(Scalar::i1);
+  const std::string z = widthSuffix(words);
   auto constantWord = [&](uint64_t bits) { return constant(words, bits); };
   Reg odd = make(cat("VPTESTMD", z, "rr"), mask, {v, constantWord(0x10000)});
   Reg even = make(cat("VPADDD", z, "rr"), words, {v, constantWord(0x7fff)});
   Reg rounded = make(cat("VPADDD", z, "rrk"), words, {even, odd, v, constantWord(0x8000)});
+  if (hasShortNaNs(inst.operands[0])) return rounded;
   Reg nan = make(cat("VCMPPS", z, "rri"), mask, {v, v}, 3);
-  Reg result = make(cat("VPORD", z, "rrk"), words, {rounded, nan, v, constantWord(0x400000)});
-  words_[inst.results[0].index] = result;
-  Reg high = make(cat("VPSRLD", z, "ri"), words, {result}, 16);
-  return make(cat("VPMOVDW", z, "rr"), inst.type, {high});
+  return make(cat("VPORD", z, "rrk"), words, {rounded, nan, v, constantWord(0x400000)});
 }
 
 Selector::Reg Selector::convertScalar(const Inst& inst, Type from) {
@@ -165,6 +203,7 @@ Selector::Reg Selector::convertScalar(const Inst& inst, Type from) {
       return copy(v, newReg(type), names_.part(part));
     }
     case Opcode::fptrunc:
+      if (from.scalar == Scalar::f32 && type.scalar == Scalar::bf16) return toOneBFloat16(inst);
       if (from.scalar != Scalar::f64 || type.scalar != Scalar::f32) break;
       return make("VCVTSD2SSZrr", type, {undefined(type), operand(inst, 0)});
     case Opcode::fpext:
