@@ -959,3 +959,25 @@ def test_short_rows_that_a_loop_updates(agree, rng, rows, width, dtype):
         agree(lambda x: jax.lax.map(f, x), x)
         agree(lambda x: jax.lax.scan(lambda c, v: (c + v, f(c)), x[0], x), x)
         agree(lambda x: x.at[1].set(f(x[1])).at[:, :, 1:].set(x[:, :, :-1]), x)
+
+
+@pytest.mark.parametrize("shape", [(7,), (16, 11), (5, 4, 9)], ids=str)
+def test_tables_filled_line_by_line(agree, rng, shape):
+    """Lines of a table that are made of lines before; of any rank, in branches, and of all of it."""
+    w = rng.normal(size=shape).astype(np.float32)
+    table = jnp.zeros((60, *shape))
+
+    def filled(line):
+        return lambda w: lax.fori_loop(0, 50, lambda i, t: t.at[i + 1].set(line(t, i, w)), table)
+
+    def in_branches(w):
+        def turn(i, t):
+            return lax.cond(i % 3 == 0, lambda t: t.at[i + 1].set(t[i] * 0.5 + w), lambda t: t, t)
+        return lax.fori_loop(0, 50, turn, table)
+
+    agree(filled(lambda t, i, w: t[i] * 0.5 + w), w)
+    agree(filled(lambda t, i, w: jnp.maximum(t[i], jnp.roll(t[i], 1, -1)) + w), w)
+    agree(filled(lambda t, i, w: t[i].max(-1, keepdims=True) * 0.3 + w), w)
+    agree(filled(lambda t, i, w: t.sum(0) * 0.1 + w), w)
+    agree(lambda w: lax.fori_loop(2, 50, lambda i, t: t.at[i].set(t[i - 1] + t[i - 2] * w), table), w)
+    agree(in_branches, w)

@@ -52,6 +52,10 @@ bool onlyPasses(const Module& m, const Region& body) {
 bool isUpdated(const Rewriter& rw, const Region& body, size_t lane) {
   Value v = body.results[lane];
   while (const Op* update = rw.def(v)) {
+    if (update->kind == OpKind::reshape_) {
+      v = update->operand(0);
+      continue;
+    }
     const bool scatters = update->kind == OpKind::scatter_;
     if (!scatters && update->kind != OpKind::dynamic_update_slice_) return false;
     const Value part = scatters ? update->operands.back() : update->operand(1);

@@ -28,6 +28,7 @@ Result<Plan> Planner::run() {
   bindArguments();
   Scope scope{.region = main.body};
   plan_.program.sequences.emplace_back();
+  openRegion(scope);
   TERCEL_TRY(planRegion(scope));
   finish();
   return std::move(plan_);
@@ -69,7 +70,8 @@ Value Planner::root(Value v) const {
   return v;
 }
 
-Status Planner::planRegion(Scope& scope) {
+// What is made in it and which values are views of others; then results can be wanted.
+void Planner::openRegion(Scope& scope) {
   scope.units = mergeClusters(m_, scope.region, fuse(m_, scope.region));
   for (const Unit& unit : scope.units) {
     if (unit.is_cluster) continue;
@@ -79,6 +81,15 @@ Status Planner::planRegion(Scope& scope) {
         view_of_[op.result(i).index] = op.operand(i);
   }
   noteOwn(scope);
+}
+
+void Planner::want(Scope& scope, Value result, StorageId there) {
+  const Value made = root(result);
+  if (m_.def(made) && scope.own.contains(made.index) && !m_.type(made).is_token)
+    scope.wanted.try_emplace(made.index, there);
+}
+
+Status Planner::planRegion(Scope& scope) {
   noteUnread(m_.region(scope.region));
   findLastUses(scope);
   bindResults(scope);

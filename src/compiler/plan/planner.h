@@ -35,6 +35,8 @@ class Planner {
 
   void bindArguments();
   void bindResults(Scope& scope);
+  void openRegion(Scope& scope);
+  void want(Scope& scope, ir::Value result, StorageId there);
   Status planRegion(Scope& scope);
   void noteOwn(Scope& scope) const;
   void findLastUses(Scope& scope);

@@ -79,8 +79,9 @@ Status Planner::planCondition(ir::RegionId region, const std::vector<StorageId>&
     keep(r.args[i].index, carried[i]);
     touch(carried[i]);
   }
+  openRegion(scope);
   const Value go_on = r.results[0];
-  if (m_.def(root(go_on))) scope.wanted[root(go_on).index] = predicate;
+  want(scope, go_on, predicate);
   for (Value arg : r.args) scope.pinned.push_back(arg);
   TERCEL_TRY(planRegion(scope));
   deliver(scope, go_on, predicate);
@@ -92,11 +93,10 @@ Status Planner::planBody(ir::RegionId region, const std::vector<StorageId>& carr
   Scope scope{.region = region, .sequence = newSequence()};
   *sequence = scope.sequence;
   const ir::Region& r = m_.region(region);
+  openRegion(scope);
   for (size_t i = 0; i < carried.size(); ++i) {
     keep(r.args[i].index, carried[i]);
-    const Value made = root(r.results[i]);
-    if (m_.def(made) && !m_.type(made).is_token && !scope.wanted.contains(made.index))
-      scope.wanted[made.index] = carried[i];
+    want(scope, r.results[i], carried[i]);
   }
   TERCEL_TRY(planRegion(scope));
   std::vector<std::pair<StorageId, StorageId>> moves;
@@ -198,13 +198,8 @@ Status Planner::planInto(ir::RegionId region, std::span<const StorageId> results
                          std::vector<uint32_t>& sequences) {
   Scope branch{.region = region, .sequence = newSequence()};
   const ir::Region& r = m_.region(region);
-  for (size_t i = 0; i < results.size(); ++i) {
-    Value made = root(r.results[i]);
-    const Op* def = m_.def(made);
-    bool inside = def && std::find(r.ops.begin(), r.ops.end(), m_.value(made).def) != r.ops.end();
-    if (inside && !m_.type(made).is_token && !branch.wanted.contains(made.index))
-      branch.wanted[made.index] = results[i];
-  }
+  openRegion(branch);
+  for (size_t i = 0; i < results.size(); ++i) want(branch, r.results[i], results[i]);
   TERCEL_TRY(planRegion(branch));
   std::vector<std::pair<StorageId, StorageId>> moves;
   for (size_t i = 0; i < results.size(); ++i)

@@ -91,9 +91,10 @@ Status Planner::planParallelLoop(Scope& scope, const Op& op) {
 Status Planner::planTurn(const Op& op, std::span<const StorageId> carried, Scope& turn) {
   plan_.program.sequences.emplace_back();
   const ir::Region& body = m_.region(turn.region);
+  openRegion(turn);
   for (size_t i = 0; i < carried.size(); ++i) {
     keep(body.args[i].index, carried[i]);
-    if (i > 0) turn.wanted[body.results[i].index] = carried[i];
+    if (i > 0) want(turn, body.results[i], carried[i]);
   }
   turn.pinned = {body.args[0]};
   in_turn_ = true;

@@ -15,10 +15,11 @@ using ir::Read;
 using ir::Reading;
 using ir::Value;
 
-// An array, and what earlier updates made it from: all of it may be one piece of memory.
+// An array, and what earlier updates and reshapes made it from: all of it may be one piece of memory.
 std::unordered_set<uint32_t> historyOf(const ir::Module& m, Value v) {
   std::unordered_set<uint32_t> history = {v.index};
-  for (const Op* def = m.def(v); def && updatesInPlace(def->kind); def = m.def(v)) {
+  while (const Op* def = m.def(v)) {
+    if (def->kind != OpKind::reshape_ && !updatesInPlace(def->kind)) break;
     v = def->operand(m.value(v).index);
     history.insert(v.index);
   }
@@ -33,10 +34,10 @@ std::vector<bool> readersOfUpdated(const ir::Module& m, ir::RegionId region,
   const auto& ops = m.region(region).ops;
   const Op& update = m.op(ops[p]);
   const std::unordered_set<uint32_t> history = historyOf(m, update.operand(0));
-  const bool may_die = std::ranges::any_of(m.region(region).args, [&](Value v) {
-    return history.contains(v.index) && !staysAsItIs(m, region, v);
+  const bool stays = std::ranges::any_of(m.region(region).args, [&](Value v) {
+    return history.contains(v.index) && staysAsItIs(m, region, v);
   });
-  if (!may_die && !uses.positionOf(update.operand(0))) return {};
+  if (stays && !uses.positionOf(update.operand(0))) return {};
   ir::Readings readings(m, update.operand(0));
   for (uint32_t v : history)
     if (v != update.operand(0).index) readings.add(Value{v}, Read::elsewhere);
