@@ -58,6 +58,9 @@ inline bool isUnsigned(DType t) { return dtypeClass(t) == DTypeClass::unsigned_i
 inline bool isInteger(DType t) { return isSigned(t) || isUnsigned(t); }
 inline bool isFloat(DType t) { return dtypeClass(t) == DTypeClass::floating; }
 inline bool isComplex(DType t) { return dtypeClass(t) == DTypeClass::complex; }
+inline bool isHalfFloat(DType t) { return t == DType::f16 || t == DType::bf16; }
+// That arithmetic on it is done in, which is rounded once.
+inline DType computedType(DType t) { return isHalfFloat(t) ? DType::f32 : t; }
 // The real type of a complex type's parts; any other type is returned unchanged.
 inline DType realPart(DType t) {
   return t == DType::c64 ? DType::f32 : t == DType::c128 ? DType::f64 : t;

@@ -60,7 +60,7 @@ V doubleToOddFloat(Builder& b, V x, DType to) {
 V floatToFloat(Builder& b, V x, DType to) {
   Scalar from = b.type(x).scalar;
   Scalar want = computedScalar(to);
-  if (from == Scalar::f64 && (to == DType::f16 || to == DType::bf16))
+  if (from == Scalar::f64 && isHalfFloat(to))
     return roundTo(b, doubleToOddFloat(b, x, to), to);
   if (from == want) return roundTo(b, x, to);
   return b.cast(from == Scalar::f64 ? Opcode::fptrunc : Opcode::fpext, x, want);
@@ -130,8 +130,7 @@ V withFewBits(Builder& b, V x, DType from) {
 
 V intToFloat(Builder& b, V x, DType from, DType to) {
   Opcode op = isSigned(from) ? Opcode::sitofp : Opcode::uitofp;
-  bool narrow = to == DType::f16 || to == DType::bf16;
-  if (!narrow) return b.cast(op, x, computedScalar(to));
+  if (!isHalfFloat(to)) return b.cast(op, x, computedScalar(to));
   if (byteSize(from) <= 2) return roundTo(b, b.cast(op, x, Scalar::f32), to);
   if (byteSize(from) == 4) return roundTo(b, b.cast(op, withFewBits(b, x, from), Scalar::f32), to);
   return floatToFloat(b, b.cast(op, x, Scalar::f64), to);

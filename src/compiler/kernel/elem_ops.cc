@@ -364,11 +364,11 @@ V emitReal(Builder& b, const ir::Op& op, DType in, std::span<const Elem> args) {
 }
 
 V bitcastSameWidth(Builder& b, V x, DType in, DType out) {
-  if (in == DType::f16 || in == DType::bf16) x = b.cast(Opcode::fptrunc, x, storedScalar(in));
+  if (isHalfFloat(in)) x = b.cast(Opcode::fptrunc, x, storedScalar(in));
   if (isPred(in)) x = b.cast(Opcode::zext, x, Scalar::i8);
   if (isPred(out)) return b.compare(Opcode::icmp, Predicate::ne, x, intZero(b, x));
   x = b.cast(Opcode::bitcast, x, storedScalar(out));
-  if (out == DType::f16 || out == DType::bf16) x = b.cast(Opcode::fpext, x, Scalar::f32);
+  if (isHalfFloat(out)) x = b.cast(Opcode::fpext, x, Scalar::f32);
   return x;
 }
 

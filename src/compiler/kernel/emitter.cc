@@ -269,8 +269,7 @@ bool Emitter::mayMakeTiny(const ir::Op& op, std::span<Elem> args) const {
 
 // Inside a region f16 and bf16 are computed as f32.
 DType Emitter::heldIn(DType dtype) const {
-  bool narrow = dtype == DType::f16 || dtype == DType::bf16;
-  return narrow && region_depth_ > 0 ? DType::f32 : dtype;
+  return region_depth_ > 0 ? computedType(dtype) : dtype;
 }
 
 Elem Emitter::constantAt(const ir::Op& op, const Indices& indices) {
@@ -295,7 +294,7 @@ Elem Emitter::constantAt(const ir::Op& op, const Indices& indices) {
 Elem Emitter::bitcastAt(const ir::Op& op, const Indices& indices) {
   DType from = m_.shape(op.operand(0)).dtype, to = m_.shape(op.result()).dtype;
   auto bitsOf = [&](V x, DType t) {
-    if (t == DType::f16 || t == DType::bf16) x = b_.cast(Opcode::fptrunc, x, storedScalar(t));
+    if (isHalfFloat(t)) x = b_.cast(Opcode::fptrunc, x, storedScalar(t));
     Scalar i = byteSize(t) == 1   ? Scalar::i8
                : byteSize(t) == 2 ? Scalar::i16
                : byteSize(t) == 4 ? Scalar::i32
@@ -304,7 +303,7 @@ Elem Emitter::bitcastAt(const ir::Op& op, const Indices& indices) {
   };
   auto fromBits = [&](V x, DType t) {
     x = b_.cast(Opcode::bitcast, x, storedScalar(t));
-    return t == DType::f16 || t == DType::bf16 ? b_.cast(Opcode::fpext, x, Scalar::f32) : x;
+    return isHalfFloat(t) ? b_.cast(Opcode::fpext, x, Scalar::f32) : x;
   };
   TERCEL_CHECK(!isComplex(from) && !isComplex(to), "bitcast_convert between widths of ",
                dtypeName(from), " and ", dtypeName(to));

@@ -7,15 +7,6 @@ namespace tercel::kernel {
 using ir::Op;
 using ir::Value;
 
-namespace {
-
-// In scratch memory, elements are as they are in registers.
-DType heldAs(DType dtype) {
-  return dtype == DType::f16 || dtype == DType::bf16 ? DType::f32 : dtype;
-}
-
-}  // namespace
-
 RowsNest::Elems RowsNest::operands(Emitter& e, size_t r, const Indices& domain) {
   Elems elems;
   Indices at = stages_.operandIndices(r, domain);
@@ -31,7 +22,8 @@ void RowsNest::storeOutput(Emitter& e, size_t o, Indices at) {
     at = e.space().delinear(e.space().linear(at, cluster_.domain), dims);
   Elem elem = e.at(v, at);
   if (turned_ && stages_.isFullOutput(o))
-    return e.storeAt(turned_outputs_[o], heldAs(m_.shape(v).dtype), savedIndex(at, column_), elem);
+    return e.storeAt(turned_outputs_[o], computedType(m_.shape(v).dtype), savedIndex(at, column_),
+                     elem);
   e.streaming = streaming_;
   low_.storeOutput(e, o, e.space().linear(at, dims), elem);
   e.streaming = false;
@@ -91,9 +83,10 @@ Index RowsNest::savedIndex(const Indices& domain, const Index& column) {
   return space_.add(space_.scale(sum, pitch_), column);
 }
 
+// In scratch memory, elements are as they are in registers.
 void RowsNest::save(Emitter& e, const Saved& s, const Indices& domain) {
   Value v = stages_.op(s.op).result();
-  e.storeAt(s.scratch, heldAs(m_.shape(v).dtype), savedIndex(domain, column_),
+  e.storeAt(s.scratch, computedType(m_.shape(v).dtype), savedIndex(domain, column_),
             e.at(v, stages_.mappedIndices(s.op, domain)));
 }
 

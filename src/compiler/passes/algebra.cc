@@ -92,7 +92,7 @@ Value outerProduct(Rewriter& rw, const Op& dot) {
   if (isPred(t) || isComplex(t)) return {};
   size_t lhs_free = static_cast<size_t>(lhs.rank()) - contracting.size() -
                     dot.ints(AttrKey::lhs_batching_dimensions).size();
-  DType wide = t == DType::f16 || t == DType::bf16 ? DType::f32 : t;  // sums are rounded once
+  const DType wide = computedType(t);
   Value a = outerFactor(rw, dot, 0, lhs_free, wide), b = outerFactor(rw, dot, 1, lhs_free, wide);
   Value product = rw.binary(OpKind::multiply_, a, b);
   if (!isFloat(t)) return product;

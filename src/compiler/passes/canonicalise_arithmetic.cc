@@ -127,7 +127,7 @@ Value powerRule(Rewriter& rw, const Op& op) {
   if (*exponent == 0) return rw.like(x, 1);
   if (*exponent == 1) return x;
   if (*exponent == 2) return rw.binary(OpKind::multiply_, x, x);
-  const bool is_short = t == DType::f16 || t == DType::bf16;  // two roundings would show
+  const bool is_short = isHalfFloat(t);  // two roundings would show
   if (*exponent == 3 && !is_short)
     return rw.binary(OpKind::multiply_, rw.binary(OpKind::multiply_, x, x), x);
   if (!isFloat(t)) return {};

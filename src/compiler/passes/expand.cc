@@ -177,7 +177,7 @@ class Expand : public Rewriter {
     bool computed = maker && ir::isElementwise(maker->kind) && freeElements(matrix) >= 4 &&
                     isMadeHere(matrix.value);
     if (freeElements(matrix) != 1 && !computed && !in_batch) return false;
-    DType wide = out.dtype == DType::f16 || out.dtype == DType::bf16 ? DType::f32 : out.dtype;
+    DType wide = computedType(out.dtype);
     Value product = binary(OpKind::multiply_, convert(matrix.value, wide),
                            spread(vector, matrix, convert(vector.value, wide)));
     Value sum = addUp(product, wide, matrix.contracting);

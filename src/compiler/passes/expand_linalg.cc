@@ -170,16 +170,12 @@ class Matrices {
   DType dtype_;
 };
 
-DType computedIn(DType dtype) {
-  return dtype == DType::f16 || dtype == DType::bf16 ? DType::f32 : dtype;
-}
-
 }  // namespace
 
 Value expandCholesky(Builder& b, const Op& op) {
   const Shape shape = b.shape(op.operand(0));
   if (shape.elements() == 0) return b.splat(shape, 0);
-  Matrices m(b, computedIn(shape.dtype));
+  Matrices m(b, computedType(shape.dtype));
   Value a = m.in(op.operand(0));
   if (op.boolean(AttrKey::lower)) return m.out(m.cholesky(a), shape);
   return m.out(m.adjoint(m.cholesky(m.adjoint(a))), shape);
@@ -189,7 +185,7 @@ Value expandCholesky(Builder& b, const Op& op) {
 Value expandTriangularSolve(Builder& b, const Op& op) {
   const Shape shape = b.shape(op.operand(1));
   if (shape.elements() == 0) return b.splat(shape, 0);
-  Matrices m(b, computedIn(shape.dtype));
+  Matrices m(b, computedType(shape.dtype));
   Value a = m.in(op.operand(0)), rhs = m.in(op.operand(1));
   const bool left = op.boolean(AttrKey::left_side);
   const std::string& form = op.symbol(AttrKey::transpose_a);

@@ -43,8 +43,7 @@ bool splitSum(Rewriter& rw, OpId id) {
     if (key == AttrKey::rhs_contracting_dimensions) attr = Ints{1};
   }
   // Sums of parts are not rounded to 16 bits.
-  const bool is_narrow = out.dtype == DType::f16 || out.dtype == DType::bf16;
-  const DType wide = is_narrow ? DType::f32 : out.dtype;
+  const DType wide = computedType(out.dtype);
   Value partial = rw.emit(OpKind::dot_general_,
                           {rw.reshape(o.operand(0), {m, parts, k / parts}),
                            rw.reshape(o.operand(1), {parts, k / parts, n})},

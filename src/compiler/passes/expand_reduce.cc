@@ -194,8 +194,7 @@ int64_t rowsTogether(const Shape& in, int64_t rows) {
 
 Value widened(Rewriter& rw, Value v) {
   const DType dtype = rw.shape(v).dtype;
-  const bool narrow = dtype == DType::f16 || dtype == DType::bf16;
-  return narrow ? rw.convert(v, DType::f32) : v;
+  return isHalfFloat(dtype) ? rw.convert(v, DType::f32) : v;
 }
 
 // `inputs` reduced as `old` reduces its own.

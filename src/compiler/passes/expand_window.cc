@@ -157,8 +157,7 @@ bool splitWindow(Rewriter& rw, OpId id) {
   const auto rank = static_cast<size_t>(in.rank());
   if (!alone && !isWide(w, out.elements(), rank)) return false;
   // Partial results are not rounded to 16 bits.
-  bool narrow = in.dtype == DType::f16 || in.dtype == DType::bf16;
-  DType wide = narrow ? DType::f32 : in.dtype;
+  DType wide = computedType(in.dtype);
   w.init = rw.convert(w.init, wide);
   Value v = rw.convert(w.operand, wide);
   // Those that leave least come first.

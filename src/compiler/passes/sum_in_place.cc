@@ -37,7 +37,7 @@ Value scatterAgain(Rewriter& rw, const Op& scatter, Values operands, bool sorted
 
 bool isZeroAroundPlaces(const Rewriter& rw, Value v) {
   const DType dtype = rw.shape(v).dtype;
-  const bool rounds_once = dtype == DType::f16 || dtype == DType::bf16;
+  const bool rounds_once = isHalfFloat(dtype);
   if (rw.shape(v).elements() < kFewest || isComplex(dtype) || rounds_once) return false;
   const Op* op = rw.def(v);
   if (!op) return false;

@@ -52,7 +52,7 @@ std::string floatText(uint64_t bits, DType dtype) {
   if (dtype == DType::f16) narrow = halfToFloat(static_cast<uint16_t>(bits));
   if (dtype == DType::bf16) narrow = std::bit_cast<float>(static_cast<uint32_t>(bits) << 16);
   bool is_wide = dtype == DType::f64;
-  bool has_digits = is_wide || dtype == DType::f32 || dtype == DType::f16 || dtype == DType::bf16;
+  bool has_digits = is_wide || dtype == DType::f32 || isHalfFloat(dtype);
   if (has_digits && std::isfinite(is_wide ? wide : double{narrow}))
     return is_wide ? shortest(wide) : shortest(narrow);
   uint64_t mask = is_wide ? ~uint64_t{0} : (uint64_t{1} << (8 * byteSize(dtype))) - 1;

@@ -72,16 +72,12 @@ class Columns {
   Builder& b_;
 };
 
-DType computedIn(DType dtype) {
-  return dtype == DType::f16 || dtype == DType::bf16 ? DType::f32 : dtype;
-}
-
 // [..., m, n] as [batch, m, n] in the type that it is computed in.
 Value flattened(Builder& b, Value a) {
   const Shape shape = b.shape(a);
   const size_t leading = shape.dims.size() - 2;
   const int64_t batch = elementCount(std::span(shape.dims).first(leading));
-  return b.reshape(b.convert(a, computedIn(shape.dtype)),
+  return b.reshape(b.convert(a, computedType(shape.dtype)),
                    {batch, shape.dims[leading], shape.dims[leading + 1]});
 }
 
