@@ -1,15 +1,11 @@
 #include "compiler/compile.h"
+#include "core/overload.h"
 #include "pjrt/entry.h"
 #include "pjrt/handles.h"
 #include "pjrt/version.h"
 
 namespace tercel::pjrt {
 namespace {
-
-template <class... Cases>
-struct Overload : Cases... {
-  using Cases::operator()...;
-};
 
 Result<std::string> optionText(const NamedValue& value) {
   using Text = Result<std::string>;

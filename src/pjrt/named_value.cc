@@ -1,12 +1,9 @@
 #include "pjrt/named_value.h"
 
+#include "core/overload.h"
+
 namespace tercel::pjrt {
 namespace {
-
-template <class... Cases>
-struct Overload : Cases... {
-  using Cases::operator()...;
-};
 
 PJRT_NamedValue toC(const std::string& name, const NamedValue& value) {
   PJRT_NamedValue c = {};
