@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <cstring>
 
+#include "core/element_word.h"
+
 namespace tercel::runtime {
 namespace {
 
@@ -35,10 +37,6 @@ Loops simplify(const Shape& shape, std::span<const int64_t> byte_strides) {
   }
   return loops;
 }
-
-struct Bytes16 {
-  uint64_t half[2];
-};
 
 template <class T>
 T load(const std::byte* from) {
@@ -137,18 +135,9 @@ void copyStrided(const void* from, const Shape& shape, std::span<const int64_t> 
     });
   }
   Loops loops = simplify(shape, byte_strides);
-  switch (byteSize(shape.dtype)) {
-    case 1:
-      return copyLoops<uint8_t>(source, loops, target, elements, parallel);
-    case 2:
-      return copyLoops<uint16_t>(source, loops, target, elements, parallel);
-    case 4:
-      return copyLoops<uint32_t>(source, loops, target, elements, parallel);
-    case 8:
-      return copyLoops<uint64_t>(source, loops, target, elements, parallel);
-    default:
-      return copyLoops<Bytes16>(source, loops, target, elements, parallel);
-  }
+  visitWord(byteSize(shape.dtype), [&]<class Word>() {
+    copyLoops<Word>(source, loops, target, elements, parallel);
+  });
 }
 
 void copyToLayout(const void* from, const ArrayType& type, void* to,

@@ -1,13 +1,9 @@
 #include "compiler/eval/index_space.h"
 
-#include "core/status.h"
+#include "core/element_word.h"
 
 namespace tercel::eval {
 namespace {
-
-struct Bytes16 {
-  uint64_t low, high;
-};
 
 template <class T>
 void copyLevel(std::span<const int64_t> dims, const T* from, const int64_t* from_strides, T* to,
@@ -37,19 +33,8 @@ void copyTyped(std::span<const int64_t> dims, const std::byte* from, const View&
 void copyView(std::span<const int64_t> dims, size_t element_size, const std::byte* from,
               const View& from_view, std::byte* to, const View& to_view) {
   if (elementCount(dims) == 0) return;
-  switch (element_size) {
-    case 1:
-      return copyTyped<uint8_t>(dims, from, from_view, to, to_view);
-    case 2:
-      return copyTyped<uint16_t>(dims, from, from_view, to, to_view);
-    case 4:
-      return copyTyped<uint32_t>(dims, from, from_view, to, to_view);
-    case 8:
-      return copyTyped<uint64_t>(dims, from, from_view, to, to_view);
-    case 16:
-      return copyTyped<Bytes16>(dims, from, from_view, to, to_view);
-  }
-  TERCEL_CHECK(false, "elements of ", element_size, " bytes");
+  visitWord(element_size,
+            [&]<class Word>() { copyTyped<Word>(dims, from, from_view, to, to_view); });
 }
 
 }  // namespace tercel::eval

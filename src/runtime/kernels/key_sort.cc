@@ -7,6 +7,7 @@
 #include <limits>
 #include <utility>
 
+#include "core/element_word.h"
 #include "runtime/kernels/kept_memory.h"
 #include "runtime/kernels/key_ranks.h"
 
@@ -178,31 +179,11 @@ class RowSorter {
     int64_t first = row / sort_.inner * sort_.length * sort_.inner + row % sort_.inner;
     const Item* order = rank(first) ? items_.get() : selects_ ? select(first) : sortKeys(first);
     for (size_t i = 0; i < sort_.element_bytes.size(); ++i) {
-      switch (sort_.element_bytes[i]) {
-        case 1:
-          store<uint8_t>(i, first, order);
-          break;
-        case 2:
-          store<uint16_t>(i, first, order);
-          break;
-        case 4:
-          store<uint32_t>(i, first, order);
-          break;
-        case 8:
-          store<uint64_t>(i, first, order);
-          break;
-        default:
-          store<Bytes16>(i, first, order);
-          break;
-      }
+      visitWord(sort_.element_bytes[i], [&]<class Word>() { store<Word>(i, first, order); });
     }
   }
 
  private:
-  struct Bytes16 {
-    uint64_t half[2];
-  };
-
   std::byte* operand(size_t i, int64_t first) const {
     return static_cast<std::byte*>(sort_.operands[i]) + first * sort_.element_bytes[i];
   }

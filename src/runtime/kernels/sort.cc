@@ -5,6 +5,7 @@
 #include <cstring>
 #include <limits>
 
+#include "core/element_word.h"
 #include "core/integers.h"
 #include "runtime/kernels/kept_memory.h"
 
@@ -104,26 +105,6 @@ void gather(const std::byte* from, std::byte* to, int64_t n, int64_t stride) {
   for (int64_t i = 0; i < n; ++i) target[i] = source[i * stride];
 }
 
-struct Element16 {
-  uint64_t half[2];
-};
-
-template <class F>
-void visitElement(int64_t bytes, F&& f) {
-  switch (bytes) {
-    case 1:
-      return f.template operator()<uint8_t>();
-    case 2:
-      return f.template operator()<uint16_t>();
-    case 4:
-      return f.template operator()<uint32_t>();
-    case 8:
-      return f.template operator()<uint64_t>();
-    default:
-      return f.template operator()<Element16>();
-  }
-}
-
 bool sharesMemory(const Sort& sort) {
   int64_t elements = sort.outer * sort.length * sort.inner;
   size_t n = sort.element_bytes.size();
@@ -181,7 +162,7 @@ class Worker {
       auto* from = static_cast<std::byte*>(sort_.operands[i]) + first * bytes;
       params_.get()[i] = from;
       if (!gathered_) continue;
-      visitElement(bytes, [&]<class Element>() {
+      visitWord(bytes, [&]<class Element>() {
         gather<Element>(from, gathered, sort_.length, sort_.inner);
       });
       params_.get()[i] = gathered;
@@ -192,7 +173,7 @@ class Worker {
   void store(size_t i, int64_t first) {
     int64_t bytes = sort_.element_bytes[i];
     auto* to = static_cast<std::byte*>(sort_.results[i]) + first * bytes;
-    visitElement(bytes, [&]<class Element>() {
+    visitWord(bytes, [&]<class Element>() {
       permute<Element>(static_cast<std::byte*>(params_.get()[i]), to, order_.get(), sort_.length,
                        sort_.inner);
     });
