@@ -79,11 +79,28 @@ Value Builder::transpose(Value v, Ints permutation) {
   return build(OpKind::transpose_, {v}, {{AttrKey::permutation, std::move(permutation)}});
 }
 
+Value Builder::reverse(Value v, Ints dimensions) {
+  return build(OpKind::reverse_, {v}, {{AttrKey::dimensions, std::move(dimensions)}});
+}
+
 Value Builder::slice(Value v, Ints start, Ints limit, Ints strides) {
   return build(OpKind::slice_, {v},
                {{AttrKey::start_indices, std::move(start)},
                 {AttrKey::limit_indices, std::move(limit)},
                 {AttrKey::strides, std::move(strides)}});
+}
+
+Value Builder::dynamicSlice(Value v, std::span<const Value> starts, const Dims& sizes) {
+  Values operands = {v};
+  for (Value start : starts) operands.push_back(start);
+  return build(OpKind::dynamic_slice_, std::move(operands),
+               {{AttrKey::slice_sizes, Ints(sizes.begin(), sizes.end())}});
+}
+
+Value Builder::dynamicUpdateSlice(Value v, Value update, std::span<const Value> starts) {
+  Values operands = {v, update};
+  for (Value start : starts) operands.push_back(start);
+  return build(OpKind::dynamic_update_slice_, std::move(operands));
 }
 
 Value Builder::concatenate(Values parts, int64_t dimension) {

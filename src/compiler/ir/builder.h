@@ -33,7 +33,11 @@ class Builder {
   Value broadcast(Value v, Shape to, Ints broadcast_dimensions);
   Value reshape(Value v, Dims to);
   Value transpose(Value v, Ints permutation);
+  Value reverse(Value v, Ints dimensions);
   Value slice(Value v, Ints start, Ints limit, Ints strides);
+  // starts: a single element for each dimension.
+  Value dynamicSlice(Value v, std::span<const Value> starts, const Dims& sizes);
+  Value dynamicUpdateSlice(Value v, Value update, std::span<const Value> starts);
   Value concatenate(Values parts, int64_t dimension);
   Value pad(Value v, Value padding_value, Ints low, Ints high, Ints interior);
 

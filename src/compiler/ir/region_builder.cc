@@ -5,10 +5,10 @@
 namespace tercel::ir {
 namespace {
 
-Values startingAt(Builder& b, Values operands, size_t rank, size_t dimension, Value i) {
-  Value zero = b.splat({DType::s32, {}}, 0);
-  for (size_t d = 0; d < rank; ++d) operands.push_back(d == dimension ? i : zero);
-  return operands;
+Values startsAt(Builder& b, size_t rank, size_t dimension, Value i) {
+  Values starts(rank, b.splat({DType::s32, {}}, 0));
+  starts[dimension] = i;
+  return starts;
 }
 
 }  // namespace
@@ -32,15 +32,13 @@ Value sumOver(Builder& b, Value v, Ints dimensions) {
 }
 
 Value lineOf(Builder& b, Value v, size_t dimension, Value i) {
-  Ints sizes(b.shape(v).dims.begin(), b.shape(v).dims.end());
+  Dims sizes = b.shape(v).dims;
   sizes[dimension] = 1;
-  Values operands = startingAt(b, {v}, sizes.size(), dimension, i);
-  return b.build(OpKind::dynamic_slice_, std::move(operands), {{AttrKey::slice_sizes, sizes}});
+  return b.dynamicSlice(v, startsAt(b, sizes.size(), dimension, i), sizes);
 }
 
 Value withLine(Builder& b, Value v, size_t dimension, Value i, Value line) {
-  const size_t rank = b.shape(v).dims.size();
-  return b.build(OpKind::dynamic_update_slice_, startingAt(b, {v, line}, rank, dimension, i));
+  return b.dynamicUpdateSlice(v, line, startsAt(b, b.shape(v).dims.size(), dimension, i));
 }
 
 }  // namespace tercel::ir

@@ -251,8 +251,7 @@ Value AllTurns::readLines(const Op& op) {
   around_.setLocation(op.loc);
   const bool is_all = dims[0] == dependence_.turns();
   Value lines = is_all ? from : around_.slice(from, start, limit, strides);
-  if (line.step < 0)
-    lines = around_.build(OpKind::reverse_, {lines}, {{AttrKey::dimensions, Ints{0}}});
+  if (line.step < 0) lines = around_.reverse(lines, {0});
   return around_.reshape(lines, dependence_.allTurnsOf(op.result()).dims);
 }
 

@@ -196,12 +196,9 @@ Value expandTriangularSolve(Builder& b, const Op& op) {
     lower = !lower;
   }
   if (!left) rhs = m.turned(rhs);
-  auto reversed = [&](Value v, Ints dimensions) {
-    return b.build(OpKind::reverse_, {v}, {{AttrKey::dimensions, std::move(dimensions)}});
-  };
-  if (!lower) a = reversed(a, {1, 2}), rhs = reversed(rhs, {1});
+  if (!lower) a = b.reverse(a, {1, 2}), rhs = b.reverse(rhs, {1});
   Value x = m.solve(a, rhs, op.boolean(AttrKey::unit_diagonal));
-  if (!lower) x = reversed(x, {1});
+  if (!lower) x = b.reverse(x, {1});
   return m.out(left ? x : m.turned(x), shape);
 }
 

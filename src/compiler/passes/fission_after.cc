@@ -175,9 +175,7 @@ class After {
   }
 
   static Value linesOf(Builder& around, Value lines, bool is_reversed, const Dims& to) {
-    if (is_reversed)
-      lines = around.build(OpKind::reverse_, {lines}, {{AttrKey::dimensions, Ints{0}}});
-    return around.reshape(lines, to);
+    return around.reshape(is_reversed ? around.reverse(lines, {0}) : lines, to);
   }
 
   Module& m_;

@@ -36,21 +36,12 @@ ir::Values SliceMaker::starts(Value array, Cut cut) {
   return list;
 }
 
-Value SliceMaker::slice(Builder& b, Value array, const ir::Values& starts, const Shape& to) {
-  ir::Values operands = {array};
-  for (Value v : starts) operands.push_back(v);
-  return b.build(OpKind::dynamic_slice_, operands,
-                 {{AttrKey::slice_sizes, ir::Ints(to.dims.begin(), to.dims.end())}});
-}
-
 Value SliceMaker::sliceOf(Builder& b, Value array, Cut cut) {
-  return slice(b, array, starts(array, cut), shapeOf(array, cut));
+  return b.dynamicSlice(array, starts(array, cut), shapeOf(array, cut).dims);
 }
 
 Value SliceMaker::update(Builder& b, Value array, Value part, Cut cut) {
-  ir::Values operands = {array, part};
-  for (Value v : starts(array, cut)) operands.push_back(v);
-  return b.build(OpKind::dynamic_update_slice_, operands);
+  return b.dynamicUpdateSlice(array, part, starts(array, cut));
 }
 
 Value SliceMaker::updateStack(const Op& update, Value stack, Cut cut) {
@@ -98,7 +89,7 @@ Value SliceMaker::sliceInTurn(const Op& op, Cut cut) {
   for (size_t d = 1; d < op.operands.size(); ++d)
     list.push_back(static_cast<int64_t>(d) - 1 == cut.dimension ? firstLine(cut)
                                                                 : make(op.operand(d), {}));
-  return slice(inside_, op.operand(0), list, shapeOf(op.result(), cut));
+  return inside_.dynamicSlice(op.operand(0), list, shapeOf(op.result(), cut).dims);
 }
 
 Value SliceMaker::copy(Value v, Cut cut, const std::vector<Cut>& operands) {

@@ -30,7 +30,6 @@ class SliceMaker {
   Shape shapeOf(ir::Value v, ir::Cut cut) const;
   ir::Value firstLine(ir::Cut cut);
   ir::Values starts(ir::Value array, ir::Cut cut);
-  ir::Value slice(ir::Builder& b, ir::Value array, const ir::Values& starts, const Shape& to);
   bool isInside(ir::Value v) const;
   ir::Value makeInside(ir::Value v, ir::Cut cut);
   ir::Value sliceInTurn(const ir::Op& op, ir::Cut cut);

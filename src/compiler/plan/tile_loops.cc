@@ -48,9 +48,7 @@ class Turn {
 
   Value update(Value array, Value whole) {
     const Tile& tile = found_.makerOf(whole)->tile;
-    ir::Values operands = {array, made_.at({whole.index, tile})};
-    for (Value v : starts(whole, tile)) operands.push_back(v);
-    return b_.build(OpKind::dynamic_update_slice_, operands);
+    return b_.dynamicUpdateSlice(array, made_.at({whole.index, tile}), starts(whole, tile));
   }
 
  private:
@@ -97,10 +95,7 @@ class Turn {
     if (op && op->kind == OpKind::iota_) return iota(*op, shape, tile);
     if (op && (isDuplicable(m_, *op) || (uses_.of(v) == 1 && isOfOneTurn(v, tile))))
       if (auto operands = tilesOf(*op, tile)) return copy(*op, tile, *operands);
-    ir::Values operands = {v};
-    for (Value start : starts(v, tile)) operands.push_back(start);
-    return b_.build(OpKind::dynamic_slice_, operands,
-                    {{AttrKey::slice_sizes, ir::Ints(shape.dims.begin(), shape.dims.end())}});
+    return b_.dynamicSlice(v, starts(v, tile), shape.dims);
   }
 
   bool isOfOneTurn(Value v, const Tile& tile) const {
