@@ -116,7 +116,7 @@ bool isStorageView(const Shape& small, const Shape& bytes) {
   return isSmall(small.dtype) && bytes == Shape{storageType(small.dtype), small.dims};
 }
 
-bool isPairsView(const Shape& complex, const Shape& pairs) {
+bool isPairsOf(const Shape& pairs, const Shape& complex) {
   return isComplex(complex.dtype) && pairs == pairsOf(complex);
 }
 
@@ -128,7 +128,7 @@ Status checkBitcast(const OpUse& use) {
   const Shape& from = use.shape(0);
   const Shape& to = use.declared[0].shape;
   if (isStorageView(from, to) || isStorageView(to, from)) return {};
-  if (isPairsView(from, to) || isPairsView(to, from)) return {};
+  if (isPairsOf(from, to) || isPairsOf(to, from)) return {};
   bool same_family =
       isPred(from.dtype) == isPred(to.dtype) && isComplex(from.dtype) == isComplex(to.dtype);
   Dims wide = from.dims, narrow = to.dims;

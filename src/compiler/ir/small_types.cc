@@ -12,7 +12,7 @@ bool isSmallFloat(DType t) { return isSmall(t) && isFloat(t); }
 bool isSmallInt(DType t) { return isSmall(t) && isInteger(t); }
 
 // Ops that see elements as wholes, or leave what is done with them to their regions.
-bool onlyMoves(OpKind kind) {
+bool seesWholeElements(OpKind kind) {
   switch (opClass(kind)) {
     case OpClass::shape:
     case OpClass::reduce:
@@ -132,7 +132,7 @@ class Lowering {
     if (small && op.kind == OpKind::custom_call_) return lowerCustomCall(b, id, before);
     if (op.kind == OpKind::composite_ && small_float) asCall(op);
     if (op.kind == OpKind::constant_ && small) return lowerConstant(b, id);
-    if (!small || onlyMoves(op.kind)) return keep(b, id);
+    if (!small || seesWholeElements(op.kind)) return keep(b, id);
     if (op.kind == OpKind::convert_) return stand(op.result(), lowerConvert(b, op, before[0]));
     if (op.kind == OpKind::bitcast_convert_)
       return stand(op.result(), lowerBitcast(b, op, before[0]));

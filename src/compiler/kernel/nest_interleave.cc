@@ -20,7 +20,7 @@ class InterleaveNest {
       : m_(low.module), low_(low), b_(low.builder), space_(b_) {}
 
   bool suits() {
-    if (!onlyMoves()) return false;
+    if (!onlyReorders()) return false;
     output_ = low_.cluster.outputs[0];
     dims_ = m_.shape(output_).dims;
     dtype_ = low_.movedAs(m_.shape(output_).dtype);
@@ -47,7 +47,7 @@ class InterleaveNest {
   }
 
  private:
-  bool onlyMoves() const {
+  bool onlyReorders() const {
     const Cluster& c = low_.cluster;
     return low_.movesBits() && c.outputs.size() == 1 && c.inputs.size() == 1 && c.slices.empty() &&
            std::ranges::all_of(c.ops, [&](ir::OpId id) {

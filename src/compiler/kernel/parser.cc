@@ -117,7 +117,7 @@ class Parser : TextReader {
     TERCEL_TRY(scan_.expect(":"));
     TERCEL_ASSIGN(inst.type, type());
     if (inst.op == Opcode::constant) {
-      TERCEL_ASSIGN(inst.imm, constantBits(constant_, inst.type.scalar));
+      TERCEL_ASSIGN(inst.imm, readConstant(constant_, inst.type.scalar));
     }
     if (hasResult(inst.op)) types.push_back(inst.type);
     return {};

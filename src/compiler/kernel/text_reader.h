@@ -160,7 +160,7 @@ class TextReader {
   }
 
   // The bits of a constant, read before its type.
-  Result<int64_t> constantBits(std::string_view text, Scalar s) {
+  Result<int64_t> readConstant(std::string_view text, Scalar s) {
     int width = bitWidth(s);
     uint64_t mask = width == 64 ? ~uint64_t{0} : (uint64_t{1} << width) - 1;
     uint64_t bits = 0;

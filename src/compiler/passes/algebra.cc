@@ -38,7 +38,7 @@ Ints variedDimensions(const Rewriter& rw, const Op& op) {
 }
 
 // An operand of an elementwise op without the dimensions in which none of them varies.
-Value narrowed(Rewriter& rw, Value v, const Ints& varied, const Dims& dims) {
+Value varyingPart(Rewriter& rw, Value v, const Ints& varied, const Dims& dims) {
   if (const Literal* splat = splatOf(rw, v)) return rw.constant(withShape(*splat, dims));
   const Op& broadcast = *rw.def(v, OpKind::broadcast_in_dim_);
   Ints where;
@@ -55,7 +55,7 @@ Value computeBeforeBroadcast(Rewriter& rw, const Op& op) {
   for (int64_t d : varied) dims.push_back(result.dims[d]);
   if (elementCount(dims) >= result.elements()) return {};
   Values operands;
-  for (Value v : op.operands) operands.push_back(narrowed(rw, v, varied, dims));
+  for (Value v : op.operands) operands.push_back(varyingPart(rw, v, varied, dims));
   Value small = rw.emit(op.kind, operands, {result.dtype, dims}, Attrs(op.attrs));
   return rw.broadcast(small, result.dims, varied);
 }

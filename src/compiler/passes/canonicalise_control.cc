@@ -169,7 +169,7 @@ bool emptyRule(Rewriter& rw, const Op& op) {
 }
 
 // Nothing to scatter: what it would be scattered into.
-bool scatterRule(Rewriter& rw, const Op& op) {
+bool emptyScatterRule(Rewriter& rw, const Op& op) {
   if (rw.shape(op.operands.back()).elements() != 0) return false;
   rw.replaceAll(op, std::span(op.operands).first(op.results.size()));
   return true;
@@ -261,7 +261,7 @@ bool canonicalControl(Rewriter& rw, OpId id) {
     case OpKind::reduce_:
       return reduceRule(rw, op);
     case OpKind::scatter_:
-      return scatterRule(rw, op);
+      return emptyScatterRule(rw, op);
     case OpKind::sort_:
       return sortRule(rw, op);
     case OpKind::while_:

@@ -40,14 +40,14 @@ size_t movedOperands(const Op& op) {
 }
 
 // v, all of whose numbers the type has: converted ahead of what moves them for this use alone.
-Value narrowed(Rewriter& rw, Value v, DType type, uint32_t own_uses = 0) {
+Value convertedAhead(Rewriter& rw, Value v, DType type, uint32_t own_uses = 0) {
   const Op* op = rw.def(v);
   const size_t moved = op && rw.otherUses(v) <= own_uses ? movedOperands(*op) : 0;
   if (moved == 0) return rw.convert(v, type);
   const OpKind kind = op->kind;
   const Attrs attrs = op->attrs;
   Values operands = op->operands;
-  for (size_t i = 0; i < moved; ++i) operands[i] = narrowed(rw, operands[i], type, 1);
+  for (size_t i = 0; i < moved; ++i) operands[i] = convertedAhead(rw, operands[i], type, 1);
   return rw.emit(kind, operands, {type, rw.shape(v).dims}, attrs);
 }
 
@@ -69,7 +69,7 @@ Value canonicalProduct(Rewriter& rw, const Op& op) {
   const Attrs attrs = op.attrs;
   const Values from = op.operands;
   const Shape result = rw.shape(op.result());
-  Values operands{narrowed(rw, from[0], types[0]), narrowed(rw, from[1], types[1])};
+  Values operands{convertedAhead(rw, from[0], types[0]), convertedAhead(rw, from[1], types[1])};
   return rw.emit(kind, operands, result, attrs);
 }
 

@@ -69,7 +69,7 @@ Value updateOf(Rewriter& rw, const Op& op, const Ints& start, const Dims& window
 }
 
 // At a known place.
-Value scatterRule(Rewriter& rw, const Op& op) {
+Value placedScatterRule(Rewriter& rw, const Op& op) {
   if (op.operands.size() != 3) return {};
   const Literal* indices = constantOf(rw, op.operand(1));
   const size_t depth = op.ints(AttrKey::scatter_dims_to_operand_dims).size();
@@ -144,7 +144,7 @@ Value canonicalWindow(Rewriter& rw, const Op& op) {
     case OpKind::gather_:
       return gatherRule(rw, op);
     case OpKind::scatter_:
-      if (Value by = scatterRule(rw, op); by.valid()) return by;
+      if (Value by = placedScatterRule(rw, op); by.valid()) return by;
       return lineRule(rw, op);
     default:
       return {};

@@ -282,7 +282,7 @@ class TakeApart {
             component(op.operand(0), d, op.ints(AttrKey::start_indices)[static_cast<size_t>(d)]);
       } else if (const Op* step = stepOf(op)) {
         const int64_t d = group_.at(op.operand(0).index);
-        renamed_[v.index] = fold(b, *step, op.operand(1), componentsOf(op.operand(0), d),
+        renamed_[v.index] = fold(b, *step, op.operand(1), allComponents(op.operand(0), d),
                                  Dims(m_.shape(v).dims));
       } else {
         m_.region(id_).ops.push_back(id);
@@ -290,7 +290,7 @@ class TakeApart {
     }
   }
 
-  Values componentsOf(Value v, int64_t d) {
+  Values allComponents(Value v, int64_t d) {
     Values parts;
     for (int64_t line = 0; line < m_.shape(v).dims[static_cast<size_t>(d)]; ++line)
       parts.push_back(component(v, d, line));
