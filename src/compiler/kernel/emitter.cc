@@ -2,6 +2,7 @@
 
 #include "compiler/kernel/choices.h"
 #include "compiler/kernel/elem_tiny.h"
+#include "compiler/kernel/moved_indices.h"
 #include "compiler/kernel/reducer.h"
 #include "compiler/kernel/tiny_values.h"
 #include "core/status.h"
@@ -20,19 +21,6 @@ uint64_t hashOf(ir::Value v, const Indices& indices) {
     for (Term t : i.terms) mix(t.atom * 1000003ull + static_cast<uint64_t>(t.factor));
   }
   return hash;
-}
-
-// Where a reshape adds and drops only dimensions of 1: the same indices, in their new places.
-bool movesUnits(const Indices& indices, const Dims& dims, const Dims& to, Indices& moved) {
-  moved.assign(to.size(), Index(0));
-  size_t next = 0;
-  for (size_t d = 0; d < dims.size(); ++d) {
-    if (dims[d] == 1) continue;
-    while (next < to.size() && to[next] == 1) ++next;
-    if (next == to.size() || to[next] != dims[d]) return false;
-    moved[next++] = indices[d];
-  }
-  return true;
 }
 
 }  // namespace
@@ -112,96 +100,59 @@ Elem Emitter::iotaAt(const Index& i, DType dtype, int64_t bound) {
   return elemConvert(b_, {b_.cast(Opcode::sitofp, value, Scalar::f32), {}}, DType::f32, dtype);
 }
 
+Elem Emitter::loadBound(const Binding& binding, const Shape& shape, const Indices& indices) {
+  Index index = binding.kind == Binding::Kind::placed
+                    ? binding.place(indices)
+                    : space_.add(space_.linear(indices, shape.dims), Index(binding.offset));
+  const bool strays = space_.lowest(index) + lanes_ < binding.offset ||
+                      space_.highest(index) - lanes_ >= binding.offset + shape.elements();
+  return loadAt(binding.buffer, shape.dtype, index, strays);
+}
+
 Elem Emitter::compute(ir::Value v, const Indices& indices) {
-  const Shape& shape = m_.shape(v);
-  if (auto found = bindings_.find(v.index); found != bindings_.end()) {
-    const Binding& binding = found->second;
-    Index index = binding.kind == Binding::Kind::placed
-                      ? binding.place(indices)
-                      : space_.add(space_.linear(indices, shape.dims), Index(binding.offset));
-    const bool strays = space_.lowest(index) + lanes_ < binding.offset ||
-                        space_.highest(index) - lanes_ >= binding.offset + shape.elements();
-    return loadAt(binding.buffer, shape.dtype, index, strays);
-  }
+  if (auto found = bindings_.find(v.index); found != bindings_.end())
+    return loadBound(found->second, m_.shape(v), indices);
   const ir::Op* op = m_.def(v);
-  TERCEL_CHECK(op, "value %", v.index, " : ", toString(shape), " is not bound in this kernel");
-  Indices mapped;
+  TERCEL_CHECK(op, "value %", v.index, " : ", toString(m_.shape(v)),
+               " is not bound in this kernel");
+  if (const auto moved = movedIndices(space_, m_, *op, indices)) return at(op->operand(0), *moved);
+  const size_t result = m_.value(v).index;
   switch (op->kind) {
     case OpKind::constant_: return constantAt(*op, indices);
-    case OpKind::iota_: {
-      const auto d = static_cast<size_t>(op->integer(AttrKey::iota_dimension));
-      const Index& i = indices[d];
-      space_.noteBareUse(i);
-      return iotaAt(i, shape.dtype, shape.dims[d]);
-    }
-    case OpKind::broadcast_in_dim_: {
-      const auto& dims = op->ints(AttrKey::broadcast_dimensions);
-      const Dims& from = m_.shape(op->operand(0)).dims;
-      for (size_t i = 0; i < dims.size(); ++i)
-        mapped.push_back(from[i] == 1 ? Index(0) : indices[static_cast<size_t>(dims[i])]);
-      return at(op->operand(0), mapped);
-    }
-    case OpKind::reshape_: {
-      const Dims& from = m_.shape(op->operand(0)).dims;
-      if (!movesUnits(indices, shape.dims, from, mapped))
-        mapped = space_.delinear(space_.linear(indices, shape.dims), from);
-      return at(op->operand(0), mapped);
-    }
-    case OpKind::transpose_: {
-      const auto& permutation = op->ints(AttrKey::permutation);
-      mapped.resize(indices.size());
-      for (size_t i = 0; i < indices.size(); ++i)
-        mapped[static_cast<size_t>(permutation[i])] = indices[i];
-      return at(op->operand(0), mapped);
-    }
-    case OpKind::slice_: {
-      const auto& start = op->ints(AttrKey::start_indices);
-      const auto& strides = op->ints(AttrKey::strides);
-      for (size_t i = 0; i < indices.size(); ++i)
-        mapped.push_back(space_.add(space_.scale(indices[i], strides[i]), Index(start[i])));
-      return at(op->operand(0), mapped);
-    }
-    case OpKind::affine_slice_: {
-      const auto& steps = op->ints(AttrKey::steps);
-      for (int64_t start : op->ints(AttrKey::start_indices)) {
-        Index place(start);
-        const size_t row = mapped.size() * indices.size();
-        for (size_t i = 0; i < indices.size(); ++i)
-          place = space_.add(place, space_.scale(indices[i], steps[row + i]));
-        mapped.push_back(place);
-      }
-      return at(op->operand(0), mapped);
-    }
-    case OpKind::reverse_:
-      mapped = indices;
-      for (int64_t d : op->ints(AttrKey::dimensions))
-        mapped[static_cast<size_t>(d)] =
-            space_.subtract(Index(shape.dims[static_cast<size_t>(d)] - 1),
-                            indices[static_cast<size_t>(d)]);
-      return at(op->operand(0), mapped);
+    case OpKind::iota_: return iotaAt(*op, indices);
     case OpKind::pad_: return padAt(*op, indices);
     case OpKind::concatenate_: return concatenateAt(*op, indices);
     case OpKind::dynamic_slice_: return dynamicSliceAt(*op, indices);
     case OpKind::dynamic_update_slice_: return dynamicUpdateSliceAt(*op, indices);
     case OpKind::gather_: return gatherAt(*op, indices);
-    case OpKind::reduce_: case OpKind::reduce_window_: {
-      auto all = op->kind == OpKind::reduce_ ? reduceAt(*op, indices) : reduceWindowAt(*op, indices);
-      Elem result = all[m_.value(v).index];
-      return {roundTo(b_, result.re, shape.dtype), result.im};
-    }
+    case OpKind::reduce_: return rounded(reduceAt(*op, indices)[result], m_.shape(v).dtype);
+    case OpKind::reduce_window_:
+      return rounded(reduceWindowAt(*op, indices)[result], m_.shape(v).dtype);
     case OpKind::dot_general_: return dotAt(*op, indices);
     case OpKind::convolution_: return convolutionAt(*op, indices);
-    case OpKind::optimization_barrier_: return at(op->operand(m_.value(v).index), indices);
-    case OpKind::map_: {
-      std::vector<Elem> args;
-      for (ir::Value operand : op->operands) args.push_back(at(operand, indices));
-      Elem result = runRegion(op->regions[0], args)[0];
-      return {roundTo(b_, result.re, shape.dtype), result.im};
-    }
+    case OpKind::optimization_barrier_: return at(op->operand(result), indices);
+    case OpKind::map_: return mapAt(*op, indices);
     default: break;
   }
   TERCEL_CHECK(ir::isElementwise(op->kind), ir::opName(op->kind), " cannot be evaluated in place");
   return elementwise(*op, indices);
+}
+
+Elem Emitter::rounded(const Elem& elem, DType dtype) {
+  return {roundTo(b_, elem.re, dtype), elem.im};
+}
+
+Elem Emitter::iotaAt(const ir::Op& op, const Indices& indices) {
+  const Shape& shape = m_.shape(op.result());
+  const auto d = static_cast<size_t>(op.integer(AttrKey::iota_dimension));
+  space_.noteBareUse(indices[d]);
+  return iotaAt(indices[d], shape.dtype, shape.dims[d]);
+}
+
+Elem Emitter::mapAt(const ir::Op& op, const Indices& indices) {
+  std::vector<Elem> args;
+  for (ir::Value operand : op.operands) args.push_back(at(operand, indices));
+  return rounded(runRegion(op.regions[0], args)[0], m_.shape(op.result()).dtype);
 }
 
 // By one condition for all lanes. Nothing where both sides may as well be evaluated.

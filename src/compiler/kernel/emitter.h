@@ -177,12 +177,16 @@ class Emitter {
   DType heldIn(DType dtype) const;
   DType movedAs(DType dtype) const { return keeps_bits ? bitsOf(dtype) : dtype; }
   Scope& scopeOf(const Elem& elem, const Indices& indices);
+  Elem loadBound(const Binding& binding, const Shape& shape, const Indices& indices);
   Elem compute(ir::Value v, const Indices& indices);
+  Elem rounded(const Elem& elem, DType dtype);
   Elem elementwise(const ir::Op& op, const Indices& indices);
   std::optional<Elem> chosenByBranch(const ir::Op& select, const Indices& indices);
   bool multipliesFloats(const ir::Op& op) const;
   bool mayMakeTiny(const ir::Op& op, std::span<Elem> args) const;
   Elem constantAt(const ir::Op& op, const Indices& indices);
+  Elem iotaAt(const ir::Op& op, const Indices& indices);
+  Elem mapAt(const ir::Op& op, const Indices& indices);
   Elem bitcastAt(const ir::Op& op, const Indices& indices);
   Elem padAt(const ir::Op& op, const Indices& indices);
   Elem concatenateAt(const ir::Op& op, const Indices& indices);

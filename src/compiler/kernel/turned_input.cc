@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <map>
 
+#include "compiler/kernel/moved_indices.h"
+
 namespace tercel::kernel {
 namespace {
 
@@ -145,18 +147,8 @@ TurnedInput findTurned(const Lowering& low, bool late) {
 }
 
 Indices TurnedInput::sourceIndices(const ir::Module& m, IndexSpace& space, Indices indices) const {
-  for (ir::OpId id : path) {
-    const ir::Op& op = m.op(id);
-    if (op.kind == OpKind::transpose_) {
-      const Indices turned = indices;
-      const auto& permutation = op.ints(ir::AttrKey::permutation);
-      for (size_t d = 0; d < turned.size(); ++d)
-        indices[static_cast<size_t>(permutation[d])] = turned[d];
-    } else if (op.kind == OpKind::reshape_) {
-      indices = space.delinear(space.linear(indices, m.shape(op.result()).dims),
-                               m.shape(op.operand(0)).dims);
-    }
-  }
+  for (ir::OpId id : path)
+    if (auto moved = movedIndices(space, m, m.op(id), indices)) indices = *std::move(moved);
   return indices;
 }
 

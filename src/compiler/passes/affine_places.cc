@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "compiler/ir/operand_coordinates.h"
 #include "compiler/passes/constants.h"
 #include "compiler/passes/element_range.h"
 #include "core/integers.h"
@@ -39,6 +40,20 @@ bool fits(DType type, const Affine& a) {
   return range.low <= a.lowest() && a.highest() <= range.high;
 }
 
+Affine linear(std::span<const Affine> at, const Dims& dims) {
+  Affine place;
+  const Dims strides = rowMajorStrides(dims);
+  for (size_t d = 0; d < at.size(); ++d) place = sum(place, scaled(at[d], strides[d]));
+  return place;
+}
+
+std::vector<Affine> moved(const Coordinates& coordinates, std::span<const Affine> at) {
+  std::vector<Affine> from;
+  for (const auto& [dimension, start, step] : coordinates)
+    from.push_back(sum(dimension < 0 ? Affine() : scaled(at[static_cast<size_t>(dimension)], step),
+                       number(start)));
+  return from;
+}
 
 }  // namespace
 
@@ -82,48 +97,18 @@ std::optional<Affine> AffinePlaces::at(Value v, std::span<const Affine> coordina
 }
 
 std::optional<Affine> AffinePlaces::inside(const Op& op, std::span<const Affine> at) {
-  Coordinates from;
+  if (const auto coordinates = operandCoordinates(rw_.module(), op))
+    return this->at(op.operand(0), moved(*coordinates, at));
   switch (op.kind) {
     case OpKind::iota_: return at[static_cast<size_t>(op.integer(AttrKey::iota_dimension))];
-    case OpKind::constant_: {
-      const Literal& literal = op.literal();
-      if (literal.shape().elements() == 0) return {};
-      Affine place;
-      const Dims strides = rowMajorStrides(literal.shape().dims);
-      for (size_t d = 0; d < at.size(); ++d) place = sum(place, scaled(at[d], strides[d]));
-      return literalAt(literal, place);
-    }
-    case OpKind::broadcast_in_dim_: {
-      const Dims& dims = rw_.shape(op.operand(0)).dims;
-      const Ints& to = op.ints(AttrKey::broadcast_dimensions);
-      for (size_t d = 0; d < dims.size(); ++d)
-        from.push_back(dims[d] == 1 ? Affine() : at[static_cast<size_t>(to[d])]);
-      break;
-    }
-    case OpKind::transpose_: {
-      const Ints& permutation = op.ints(AttrKey::permutation);
-      from.resize(at.size());
-      for (size_t d = 0; d < at.size(); ++d) from[static_cast<size_t>(permutation[d])] = at[d];
-      break;
-    }
-    case OpKind::slice_:
-      for (size_t d = 0; d < at.size(); ++d)
-        from.push_back(sum(scaled(at[d], op.ints(AttrKey::strides)[d]),
-                           number(op.ints(AttrKey::start_indices)[d])));
-      break;
-    case OpKind::reverse_:
-      from = Coordinates(at.begin(), at.end());
-      for (int64_t d : op.ints(AttrKey::dimensions))
-        from[static_cast<size_t>(d)] =
-            difference(number(rw_.shape(op.result()).dims[static_cast<size_t>(d)] - 1),
-                       at[static_cast<size_t>(d)]);
-      break;
+    case OpKind::constant_:
+      if (op.literal().shape().elements() == 0) return {};
+      return literalAt(op.literal(), linear(at, op.literal().shape().dims));
     case OpKind::reshape_: return reshapedAt(op, at);
     case OpKind::concatenate_: return joinedAt(op, at);
-    case OpKind::convert_: from = Coordinates(at.begin(), at.end()); break;
+    case OpKind::convert_: return this->at(op.operand(0), at);
     default: return arithmetic(op, at);
   }
-  return this->at(op.operand(0), from);
 }
 
 // Of an elementwise op, which may be a single element for all of its result.
@@ -220,7 +205,7 @@ std::optional<Affine> AffinePlaces::literalAt(const Literal& literal, const Affi
 
 std::optional<Affine> AffinePlaces::joinedAt(const Op& op, std::span<const Affine> at) {
   const auto d = static_cast<size_t>(op.integer(AttrKey::dimension));
-  Coordinates from(at.begin(), at.end());
+  std::vector<Affine> from(at.begin(), at.end());
   for (Value v : op.operands) {
     const int64_t size = rw_.shape(v).dims[d];
     const std::optional<bool> here = isBelow(from[d], size);
@@ -233,10 +218,8 @@ std::optional<Affine> AffinePlaces::joinedAt(const Op& op, std::span<const Affin
 
 std::optional<Affine> AffinePlaces::reshapedAt(const Op& op, std::span<const Affine> at) {
   const Dims& from = rw_.shape(op.operand(0)).dims;
-  Affine rest;
-  const Dims strides = rowMajorStrides(rw_.shape(op.result()).dims);
-  for (size_t d = 0; d < at.size(); ++d) rest = sum(rest, scaled(at[d], strides[d]));
-  Coordinates to(from.size());
+  Affine rest = linear(at, rw_.shape(op.result()).dims);
+  std::vector<Affine> to(from.size());
   for (size_t d = from.size(); d-- > 0;) {
     if (from[d] == 1) continue;
     const auto parts = divided(rest, from[d]);

@@ -58,7 +58,6 @@ class AffinePlaces {
   const std::optional<CutAt>& cut() const { return cut_; }
 
  private:
-  using Coordinates = std::vector<Affine>;
   struct Divided {
     Affine quotient, remainder;
   };

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <set>
 
+#include "compiler/ir/operand_coordinates.h"
 #include "compiler/ir/prefix_scan.h"
 #include "compiler/kernel/nest.h"
 #include "core/integers.h"
@@ -36,6 +37,14 @@ AccessMap irregular(const ir::Module& m, const ir::Op& op, size_t operand, const
   double to = static_cast<double>(std::max<int64_t>(1, m.shape(op.operand(operand)).elements()));
   map.repeats = std::max(1.0, result.repeats * from * reads_per_element / to);
   return map;
+}
+
+SmallVector<int32_t, 6> renamed(const ir::Coordinates& coordinates,
+                                const SmallVector<int32_t, 6>& dims) {
+  SmallVector<int32_t, 6> from;
+  for (const ir::Coordinate& c : coordinates)
+    from.push_back(c.dimension < 0 ? -1 : dims[static_cast<size_t>(c.dimension)]);
+  return from;
 }
 
 // A reshape that only adds or drops dimensions of size 1.
@@ -156,21 +165,10 @@ AccessMap operandMap(const ir::Module& m, const ir::Op& op, size_t operand,
   map.repeats = result.repeats;
   if (from.empty()) return {};
   switch (op.kind) {
-    case OpKind::broadcast_in_dim_: {
+    case OpKind::broadcast_in_dim_: case OpKind::transpose_:
       if (!result.regular) return irregular(m, op, operand, result, 1);
-      const auto& dims = op.ints(AttrKey::broadcast_dimensions);
-      for (size_t i = 0; i < from.size(); ++i)
-        map.dims.push_back(from[i] == 1 ? -1 : result.dims[static_cast<size_t>(dims[i])]);
+      map.dims = renamed(*ir::operandCoordinates(m, op), result.dims);
       break;
-    }
-    case OpKind::transpose_: {
-      if (!result.regular) return irregular(m, op, operand, result, 1);
-      const auto& permutation = op.ints(AttrKey::permutation);
-      map.dims.resize(from.size(), -1);
-      for (size_t i = 0; i < to.size(); ++i)
-        map.dims[static_cast<size_t>(permutation[i])] = result.dims[i];
-      break;
-    }
     case OpKind::reshape_:
       if (result.regular && reshapeMap(from, to, result, map)) break;
       map = irregular(m, op, operand, result, 1);
