@@ -35,6 +35,7 @@ struct Index {
   Index() = default;
   Index(int64_t value) : constant(value) {}
   bool isConstant() const { return terms.empty(); }
+  void add(Term term);
   friend bool operator==(const Index& a, const Index& b) {
     return a.constant == b.constant && a.terms == b.terms;
   }
