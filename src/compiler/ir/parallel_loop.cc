@@ -109,8 +109,11 @@ std::optional<Counting> counting(const Module& m, const Op& loop) {
   if (at == condition.args.end()) return {};
   const auto counter = static_cast<size_t>(at - condition.args.begin());
   const Op* next = m.def(body.results[counter]);
-  if (!next || next->kind != OpKind::add_ || next->operand(0) != body.args[counter]) return {};
-  return Counting{counter, loop.operand(counter), test->operand(1), next->operand(1)};
+  if (!next || next->kind != OpKind::add_) return {};
+  const bool is_first = next->operand(0) == body.args[counter];
+  if (!is_first && next->operand(1) != body.args[counter]) return {};
+  const Value step = next->operand(is_first ? 1 : 0);
+  return Counting{counter, loop.operand(counter), test->operand(1), step};
 }
 
 std::optional<CountedLoop> countedLoop(const Module& m, const Op& op) {

@@ -2,6 +2,7 @@
 
 #include <cmath>
 
+#include "compiler/ir/parallel_loop.h"
 #include "compiler/passes/constants.h"
 #include "compiler/passes/monoid.h"
 
@@ -79,30 +80,16 @@ std::optional<Range> within(Range r) {
   return r;
 }
 
-// c where next is arg + c.
-std::optional<int64_t> stepOf(const Rewriter& rw, Value next, Value arg) {
-  const Op* add = rw.def(next, OpKind::add_);
-  if (!add) return {};
-  if (add->operand(0) == arg) return scalarInteger(rw, add->operand(1));
-  return add->operand(1) == arg ? scalarInteger(rw, add->operand(0)) : std::nullopt;
-}
-
 }  // namespace
 
 std::optional<Counter> counterOf(const Rewriter& rw, const Op& loop) {
-  const Region& cond = rw.module().region(loop.regions[0]);
-  const Region& body = rw.module().region(loop.regions[1]);
-  const Op* test = rw.def(cond.results[0], OpKind::compare_);
-  if (!test || test->symbol(AttrKey::comparison_direction) != "LT") return {};
-  std::optional<int64_t> limit = scalarInteger(rw, test->operand(1));
-  for (size_t i = 0; limit && i < cond.args.size(); ++i) {
-    if (cond.args[i] != test->operand(0) || !isWide(rw.shape(cond.args[i]).dtype)) continue;
-    std::optional<int64_t> first = scalarInteger(rw, loop.operand(i));
-    std::optional<int64_t> step = stepOf(rw, body.results[i], body.args[i]);
-    if (!first || !step || *step < 1 || *step > kFar) return {};
-    if (within({*first, *limit - 1})) return Counter{i, *first, *step, *limit};
-  }
-  return {};
+  const auto found = counting(rw.module(), loop);
+  if (!found || !isWide(rw.shape(found->first).dtype)) return {};
+  const auto first = scalarInteger(rw, found->first), limit = scalarInteger(rw, found->limit);
+  const auto step = scalarInteger(rw, found->step);
+  if (!first || !limit || !step || *step < 1 || *step > kFar) return {};
+  if (!within({*first, *limit - 1})) return {};
+  return Counter{found->counter, *first, *step, *limit};
 }
 
 void IntegerRanges::enterRegion(const Rewriter& rw, RegionId region, OpId owner) {
