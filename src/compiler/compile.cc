@@ -8,10 +8,10 @@
 #include <utility>
 
 #include "compiler/codegen/codegen.h"
+#include "compiler/generate_kernels.h"
 #include "compiler/ir/layout_modes.h"
 #include "compiler/ir/text.h"
 #include "compiler/ir/verifier.h"
-#include "compiler/kernel_cache.h"
 #include "compiler/passes/pipeline.h"
 #include "compiler/plan/plan.h"
 #include "compiler/plan/prepare.h"
