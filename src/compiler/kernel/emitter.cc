@@ -241,56 +241,6 @@ Elem Emitter::constantAt(const ir::Op& op, const Indices& indices) {
   return result;
 }
 
-// Between element types of different size the last dimension of the wider view is missing.
-Elem Emitter::bitcastAt(const ir::Op& op, const Indices& indices) {
-  DType from = m_.shape(op.operand(0)).dtype, to = m_.shape(op.result()).dtype;
-  auto bitsOf = [&](V x, DType t) {
-    if (isHalfFloat(t)) x = b_.cast(Opcode::fptrunc, x, storedScalar(t));
-    Scalar i = byteSize(t) == 1   ? Scalar::i8
-               : byteSize(t) == 2 ? Scalar::i16
-               : byteSize(t) == 4 ? Scalar::i32
-                                  : Scalar::i64;
-    return b_.cast(Opcode::bitcast, x, i);
-  };
-  auto fromBits = [&](V x, DType t) {
-    x = b_.cast(Opcode::bitcast, x, storedScalar(t));
-    return isHalfFloat(t) ? b_.cast(Opcode::fpext, x, Scalar::f32) : x;
-  };
-  TERCEL_CHECK(!isComplex(from) && !isComplex(to), "bitcast_convert between widths of ",
-               dtypeName(from), " and ", dtypeName(to));
-  int64_t small = static_cast<int64_t>(std::min(byteSize(from), byteSize(to)));
-  int64_t ratio = static_cast<int64_t>(std::max(byteSize(from), byteSize(to))) / small;
-  DType carrier = small == 1 ? DType::u8 : small == 2 ? DType::u16 : DType::u32;
-  if (byteSize(from) > byteSize(to)) {
-    Indices outer(indices.begin(), indices.end() - 1);
-    space_.noteBareUse(indices.back());
-    const Index& last = indices.back();
-    V part = space_.varies(last) ? space_.emitLanes(last, lanes_, Scalar::i64)
-                                 : space_.emitScalar(last);
-    V bits = bitsOf(at(op.operand(0), outer).re, from);
-    V shift = elemConvert(b_, {b_.imul(part, b_.index(small * 8)), {}}, DType::s64,
-                          byteSize(from) == 8   ? DType::u64
-                          : byteSize(from) == 4 ? DType::u32
-                                                : DType::u16)
-                  .re;
-    return {fromBits(b_.cast(Opcode::itrunc, b_.binary(Opcode::lshr, bits, shift),
-                             storedScalar(carrier)),
-                     to),
-            {}};
-  }
-  V sum;
-  for (int64_t k = 0; k < ratio; ++k) {
-    Indices inner = indices;
-    inner.push_back(Index(k));
-    V bits = bitsOf(at(op.operand(0), inner).re, from);
-    Scalar wide = byteSize(to) == 8 ? Scalar::i64 : byteSize(to) == 4 ? Scalar::i32 : Scalar::i16;
-    V part = b_.cast(Opcode::zext, bits, wide);
-    part = b_.binary(Opcode::shl, part, b_.integer(b_.type(part), k * small * 8));
-    sum = sum.valid() ? b_.binary(Opcode::or_, sum, part) : part;
-  }
-  return {fromBits(sum, to), {}};
-}
-
 std::vector<Elem> Emitter::runRegion(ir::RegionId id, std::span<const Elem> args) {
   const ir::Region& region = m_.region(id);
   return scope([&] {

@@ -188,6 +188,8 @@ class Emitter {
   Elem iotaAt(const ir::Op& op, const Indices& indices);
   Elem mapAt(const ir::Op& op, const Indices& indices);
   Elem bitcastAt(const ir::Op& op, const Indices& indices);
+  V partOfBits(const ir::Op& op, const Indices& indices);
+  V joinedBits(const ir::Op& op, const Indices& indices);
   Elem padAt(const ir::Op& op, const Indices& indices);
   Elem concatenateAt(const ir::Op& op, const Indices& indices);
   Elem concatenateFrom(const ir::Op& op, const Indices& indices, size_t i, int64_t start);
