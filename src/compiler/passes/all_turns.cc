@@ -24,6 +24,23 @@ Ints behind(int64_t first, Ints rest) {
   return rest;
 }
 
+// Of an op on all turns, which are the first of its dimensions.
+Attrs attrsOfAll(Attrs attrs, int64_t turns) {
+  for (auto& [key, attr] : attrs) {
+    switch (key) {
+      case AttrKey::broadcast_dimensions:
+      case AttrKey::permutation: attr = behind(0, shifted(std::get<Ints>(attr))); break;
+      case AttrKey::dimensions: attr = shifted(std::get<Ints>(attr)); break;
+      case AttrKey::dimension: attr = std::get<int64_t>(attr) + 1; break;
+      case AttrKey::start_indices: attr = behind(0, std::get<Ints>(attr)); break;
+      case AttrKey::limit_indices: attr = behind(turns, std::get<Ints>(attr)); break;
+      case AttrKey::strides: attr = behind(1, std::get<Ints>(attr)); break;
+      default: break;
+    }
+  }
+  return attrs;
+}
+
 }  // namespace
 
 TurnDependence::TurnDependence(const Module& module, const Op& loop, const CountedLoop& counted)
@@ -211,33 +228,11 @@ Value AllTurns::makeAgain(const Op& op) {
     for (Value& v : operands)
       if (m_.shape(v).rank() < shape.rank())
         v = around_.broadcast(v, {m_.shape(v).dtype, shape.dims}, {0});
-  Attrs attrs = op.attrs;
-  for (auto& [key, attr] : attrs) switch (key) {
-      case AttrKey::broadcast_dimensions:
-      case AttrKey::permutation:
-        attr = behind(0, shifted(std::get<Ints>(attr)));
-        break;
-      case AttrKey::dimensions:
-        attr = shifted(std::get<Ints>(attr));
-        break;
-      case AttrKey::dimension:
-        attr = std::get<int64_t>(attr) + 1;
-        break;
-      case AttrKey::start_indices:
-        attr = behind(0, std::get<Ints>(attr));
-        break;
-      case AttrKey::limit_indices:
-        attr = behind(dependence_.turns(), std::get<Ints>(attr));
-        break;
-      case AttrKey::strides:
-        attr = behind(1, std::get<Ints>(attr));
-        break;
-      default:
-        break;
-    }
   around_.setLocation(op.loc);
   const Type type{shape};
-  return m_.op(around_.append(op.kind, std::move(operands), {&type, 1}, std::move(attrs))).result();
+  const OpId made = around_.append(op.kind, std::move(operands), {&type, 1},
+                                   attrsOfAll(op.attrs, dependence_.turns()));
+  return m_.op(made).result();
 }
 
 // Lines that follow one another, from the first of an array's dimensions.
