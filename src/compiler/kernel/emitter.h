@@ -71,30 +71,6 @@ class Emitter {
   void storeAt(BufferId buffer, DType dtype, const Index& index, const Elem& elem);
   // strays: where no lane is needed, there may be no memory.
   Elem loadAt(BufferId buffer, DType dtype, const Index& index, bool strays = false);
-  Elem loadStored(BufferId buffer, bool complex, const Index& index, bool strays);
-  Elem loadOne(BufferId buffer, bool complex, const Index& index);
-  Elem loadLine(BufferId buffer, bool complex, const Index& index, int64_t step, V mask,
-                bool strays);
-  V loadApart(BufferId buffer, const Index& index, V mask);
-  V lookUp(BufferId buffer, const Index& index, V mask);
-  bool pairsFit(BufferId buffer) const;
-  void storePairs(BufferId buffer, V at, int64_t offset, V re, V im, V mask);
-  V loadStrided(BufferId buffer, const Index& index, int step);
-  int64_t mostApart(Scalar stored, V mask) const;
-  V loadStridedMasked(BufferId buffer, const Index& index, int step, V mask);
-  V loadPlacesMasked(BufferId buffer, V at, int64_t offset, std::span<const int64_t> places, V mask);
-  V loadNear(BufferId buffer, const Index& index, V mask);
-  // emitter_runs.cc; invalid where there are too many.
-  V loadRuns(BufferId buffer, const Index& base, std::span<const int64_t> places);
-  V loadInOrder(BufferId buffer, const Index& base, std::span<const int64_t> places, V mask);
-  V pickOfSmall(BufferId buffer, V at, int64_t offset, std::span<const int64_t> places);
-  bool isScratch(BufferId buffer) const { return b_.kernel().buffers[buffer].param < 0; }
-  void alignToStored(BufferId buffer, int64_t before, int64_t& offset,
-                     std::vector<int64_t>& places) const;
-  V loadPlaces(BufferId buffer, V at, int64_t offset, std::span<const int64_t> places);
-  V loadSideBySide(BufferId buffer, V at, int64_t offset, std::span<const int64_t> places,
-                   int64_t width);
-  int64_t wholeVector(BufferId buffer) const;
 
   // Runs a region on element values (reducers, comparators, scatter bodies).
   // f16 and bf16 are not rounded inside: a reduction of them is rounded once, by its user.
@@ -136,6 +112,21 @@ class Emitter {
   std::vector<Elem> loops(std::span<const int64_t> extents, std::vector<Elem> carried,
                           const LoopBody& body, Indices outer = {});
 
+  std::optional<Index> knownIndex(ir::Value start, const Indices& at, int64_t limit);
+  // clamp(start, 0, limit), as a number and as an index; start is an integer tensor's element.
+  V clamped(ir::Value start, const Indices& at, int64_t limit);
+  Index clampedIndex(ir::Value start, const Indices& at, int64_t limit);
+  // The element's value as an index in [0, extent), without clamping.
+  Index elemIndex(const Elem& elem, DType dtype, int64_t extent);
+  // 0 <= x < extent, for an index that may be outside; invalid V where it always holds, a constant
+  // where it never does.
+  V inBounds(const Index& x, int64_t extent);
+  V emitIndex(const Index& x);
+  Guard guardOf(V condition);
+  Elem selectWhere(V condition, const Elem& a, const Elem& b);
+  Elem multiplyAdd(const Elem& a, const Elem& b, const Elem& sum, DType in, DType out);
+  Elem zero(DType dtype);
+
   bool streaming = false;  // whole aligned vectors go around the caches
   bool in_doubles = false;  // f32 is multiplied in f64, which makes the same products
   const struct Cluster* cluster = nullptr;  // where what only one choice needs may be left out
@@ -163,6 +154,7 @@ class Emitter {
 
   Guard both(Guard a, Guard b);
   V conditionOf(const Guard& guard);
+  V maskOfGuard();
   bool never(const Guard& guard) const;  // known not to hold
   bool anyVaries(const Indices& indices) const;
   // x as an index of a dimension whose elements are `gap` apart; `inside` gets what must hold for
@@ -202,26 +194,41 @@ class Emitter {
   Elem gatherAt(const ir::Op& op, const Indices& indices);
   std::vector<Elem> reduceAt(const ir::Op& op, const Indices& indices);
   std::vector<Elem> reduceWindowAt(const ir::Op& op, const Indices& indices);
+  Elem factorAt(const ir::Op& op, size_t operand, const Indices& indices);
+  Elem addUpProducts(const ir::Op& op, const class Contraction& product, const Indices& indices,
+                     const std::function<Elem(const Indices&, const Elem&)>& next);
   Elem dotAt(const ir::Op& op, const Indices& indices);
+  Guard insideInput(const ir::Op& op, Indices& places);
   Elem convolutionAt(const ir::Op& op, const Indices& indices);
 
- public:
-  std::optional<Index> knownIndex(ir::Value start, const Indices& at, int64_t limit);
-  // clamp(start, 0, limit), as a number and as an index; start is an integer tensor's element.
-  V clamped(ir::Value start, const Indices& at, int64_t limit);
-  Index clampedIndex(ir::Value start, const Indices& at, int64_t limit);
-  // The element's value as an index in [0, extent), without clamping.
-  Index elemIndex(const Elem& elem, DType dtype, int64_t extent);
-  // 0 <= x < extent, for an index that may be outside; invalid V where it always holds, a constant
-  // where it never does.
-  V inBounds(const Index& x, int64_t extent);
-  V emitIndex(const Index& x);
-  Guard guardOf(V condition);
-  Elem selectWhere(V condition, const Elem& a, const Elem& b);
-  Elem multiplyAdd(const Elem& a, const Elem& b, const Elem& sum, DType in, DType out);
-  Elem zero(DType dtype);
+  void storeOne(BufferId buffer, const Index& index, V re, V im);
+  void storeLine(BufferId buffer, const Index& index, V re, V im);
+  void storeApart(BufferId buffer, const Index& index, V re, V im);
+  void storePairs(BufferId buffer, V at, int64_t offset, V re, V im, V mask);
+  Elem loadStored(BufferId buffer, bool complex, const Index& index, bool strays);
+  Elem loadOne(BufferId buffer, bool complex, const Index& index);
+  Elem loadLine(BufferId buffer, bool complex, const Index& index, int64_t step, V mask,
+                bool strays);
+  V loadApart(BufferId buffer, const Index& index, V mask);
+  V lookUp(BufferId buffer, const Index& index, V mask);
+  bool pairsFit(BufferId buffer) const;
+  V loadStrided(BufferId buffer, const Index& index, int step);
+  int64_t mostApart(Scalar stored, V mask) const;
+  V loadStridedMasked(BufferId buffer, const Index& index, int step, V mask);
+  V loadPlacesMasked(BufferId buffer, V at, int64_t offset, std::span<const int64_t> places, V mask);
+  V loadNear(BufferId buffer, const Index& index, V mask);
+  // emitter_runs.cc; invalid where there are too many.
+  V loadRuns(BufferId buffer, const Index& base, std::span<const int64_t> places);
+  V loadInOrder(BufferId buffer, const Index& base, std::span<const int64_t> places, V mask);
+  V pickOfSmall(BufferId buffer, V at, int64_t offset, std::span<const int64_t> places);
+  bool isScratch(BufferId buffer) const { return b_.kernel().buffers[buffer].param < 0; }
+  void alignToStored(BufferId buffer, int64_t before, int64_t& offset,
+                     std::vector<int64_t>& places) const;
+  V loadPlaces(BufferId buffer, V at, int64_t offset, std::span<const int64_t> places);
+  V loadSideBySide(BufferId buffer, V at, int64_t offset, std::span<const int64_t> places,
+                   int64_t width);
+  int64_t wholeVector(BufferId buffer) const;
 
- private:
   Builder& b_;
   IndexSpace& space_;
   const ir::Module& m_;

@@ -1,4 +1,5 @@
 // Ops whose elements are sums over loops: evaluated here one output element (or vector) at a time.
+#include "compiler/kernel/contraction.h"
 #include "compiler/kernel/elem_tiny.h"
 #include "compiler/kernel/emitter.h"
 #include "core/integers.h"
@@ -25,6 +26,11 @@ bool isWrittenOut(std::span<const int64_t> extents, const Indices& outer) {
     if (is_written_out) copies *= extents[i];
   }
   return is_written_out;
+}
+
+int64_t entryOf(const ir::Op& op, AttrKey key, size_t d, int64_t otherwise) {
+  const ir::Ints& list = op.ints(key);
+  return list.empty() ? otherwise : list[d];
 }
 
 }  // namespace
@@ -80,10 +86,6 @@ std::vector<Elem> Emitter::reduceAt(const ir::Op& op, const Indices& indices) {
 std::vector<Elem> Emitter::reduceWindowAt(const ir::Op& op, const Indices& indices) {
   size_t n = op.operands.size() / 2, rank = indices.size();
   const Dims& dims = m_.shape(op.operand(0)).dims;
-  auto attr = [&](AttrKey key, size_t d, int64_t otherwise) {
-    const auto& list = op.ints(key);
-    return list.empty() ? otherwise : list[d];
-  };
   Dims extents;
   for (size_t d = 0; d < rank; ++d) extents.push_back(op.ints(AttrKey::window_dimensions)[d]);
   int lanes = anyVaries(indices) ? lanes_ : 1;
@@ -93,10 +95,11 @@ std::vector<Elem> Emitter::reduceWindowAt(const ir::Op& op, const Indices& indic
     Indices where(rank);
     Guard inside;
     for (size_t d = 0; d < rank; ++d) {
-      Index x = space_.add(space_.scale(indices[d], attr(AttrKey::window_strides, d, 1)),
-                           space_.scale(window[d], attr(AttrKey::window_dilations, d, 1)));
-      x = space_.subtract(x, Index(attr(AttrKey::padding, 2 * d, 0)));
-      where[d] = undilate(x, dims[d], attr(AttrKey::base_dilations, d, 1), inside);
+      const int64_t stride = entryOf(op, AttrKey::window_strides, d, 1);
+      const int64_t dilation = entryOf(op, AttrKey::window_dilations, d, 1);
+      Index x = space_.add(space_.scale(indices[d], stride), space_.scale(window[d], dilation));
+      x = space_.subtract(x, Index(entryOf(op, AttrKey::padding, 2 * d, 0)));
+      where[d] = undilate(x, dims[d], entryOf(op, AttrKey::base_dilations, d, 1), inside);
     }
     return guarded(inside, [&] {
       std::vector<Elem> all = args;
@@ -129,94 +132,58 @@ Elem Emitter::multiplyAdd(const Elem& a, const Elem& b, const Elem& sum, DType i
   return {b_.iadd(sum.re, b_.imul(a.re, b.re)), {}};
 }
 
+Elem Emitter::factorAt(const ir::Op& op, size_t operand, const Indices& indices) {
+  const ir::Value factor = op.operand(operand);
+  return elemConvert(b_, at(factor, indices), m_.shape(factor).dtype, m_.shape(op.result()).dtype);
+}
+
+// f16 and bf16 accumulate in f32, which is how they are held; the sum is rounded at the end.
+Elem Emitter::addUpProducts(const ir::Op& op, const Contraction& product, const Indices& indices,
+                            const std::function<Elem(const Indices&, const Elem&)>& next) {
+  const DType out = m_.shape(op.result()).dtype;
+  const int lanes = anyVaries(indices) ? lanes_ : 1;
+  const std::vector<Elem> sum = loops(product.extents(), {elemWiden(b_, zero(out), lanes)},
+                                      [&](const Indices& k, const std::vector<Elem>& now) {
+                                        return std::vector<Elem>{next(k, now[0])};
+                                      });
+  return rounded(sum[0], out);
+}
+
 Elem Emitter::dotAt(const ir::Op& op, const Indices& indices) {
-  const Shape &lhs = m_.shape(op.operand(0)), &rhs = m_.shape(op.operand(1));
-  DType out = m_.shape(op.result()).dtype;
-  const auto& lb = op.ints(AttrKey::lhs_batching_dimensions);
-  const auto& rb = op.ints(AttrKey::rhs_batching_dimensions);
-  const auto& lc = op.ints(AttrKey::lhs_contracting_dimensions);
-  const auto& rc = op.ints(AttrKey::rhs_contracting_dimensions);
-  Dims extents;
-  for (int64_t d : lc) extents.push_back(lhs.dims[static_cast<size_t>(d)]);
-  int lanes = anyVaries(indices) ? lanes_ : 1;
-  // f16 and bf16 accumulate in f32, which is how they are held; the sum is rounded at the end.
-  std::vector<Elem> sum = loops(
-      extents, {elemWiden(b_, zero(out), lanes)},
-      [&](const Indices& k, std::vector<Elem> now) {
-        Indices left(lhs.dims.size()), right(rhs.dims.size());
-        for (size_t i = 0; i < lb.size(); ++i)
-          left[static_cast<size_t>(lb[i])] = right[static_cast<size_t>(rb[i])] = indices[i];
-        for (size_t i = 0; i < lc.size(); ++i)
-          left[static_cast<size_t>(lc[i])] = right[static_cast<size_t>(rc[i])] = k[i];
-        size_t next = lb.size();
-        for (size_t d = 0; d < left.size(); ++d)
-          if (!contains(lb, d) && !contains(lc, d)) left[d] = indices[next++];
-        for (size_t d = 0; d < right.size(); ++d)
-          if (!contains(rb, d) && !contains(rc, d)) right[d] = indices[next++];
-        Elem a = elemConvert(b_, at(op.operand(0), left), lhs.dtype, out);
-        Elem b = elemConvert(b_, at(op.operand(1), right), rhs.dtype, out);
-        return std::vector<Elem>{multiplyAdd(a, b, now[0], lhs.dtype, out)};
-      });
-  return {roundTo(b_, sum[0].re, out), sum[0].im};
+  const Contraction product(m_, op);
+  const DType in = m_.shape(op.operand(0)).dtype, out = m_.shape(op.result()).dtype;
+  return addUpProducts(op, product, indices, [&](const Indices& k, const Elem& sum) {
+    const Elem a = factorAt(op, 0, product.lhs(space_, indices, k));
+    const Elem b = factorAt(op, 1, product.rhs(space_, indices, k));
+    return multiplyAdd(a, b, sum, in, out);
+  });
+}
+
+// From the window's places in the padded, dilated input to those in the input itself.
+Guard Emitter::insideInput(const ir::Op& op, Indices& places) {
+  const Dims& dims = m_.shape(op.operand(0)).dims;
+  const ir::Ints& spatial = op.ints(AttrKey::input_spatial_dimensions);
+  Guard inside;
+  for (size_t s = 0; s < spatial.size(); ++s) {
+    const auto d = static_cast<size_t>(spatial[s]);
+    const Index x = space_.subtract(places[d], Index(entryOf(op, AttrKey::padding, 2 * s, 0)));
+    places[d] = undilate(x, dims[d], entryOf(op, AttrKey::lhs_dilation, s, 1), inside);
+  }
+  return inside;
 }
 
 Elem Emitter::convolutionAt(const ir::Op& op, const Indices& indices) {
-  const Shape &lhs = m_.shape(op.operand(0)), &rhs = m_.shape(op.operand(1));
-  DType out = m_.shape(op.result()).dtype;
-  auto dim = [&](AttrKey key) { return static_cast<size_t>(op.integer(key)); };
-  auto attr = [&](AttrKey key, size_t d, int64_t otherwise) {
-    const auto& list = op.ints(key);
-    return list.empty() ? otherwise : list[d];
-  };
-  const auto& spatial_in = op.ints(AttrKey::input_spatial_dimensions);
-  const auto& spatial_kernel = op.ints(AttrKey::kernel_spatial_dimensions);
-  const auto& spatial_out = op.ints(AttrKey::output_spatial_dimensions);
-  int64_t groups = std::max<int64_t>(1, op.integer(AttrKey::feature_group_count));
-  int64_t batch_groups = std::max<int64_t>(1, op.integer(AttrKey::batch_group_count));
-  int64_t kernel_in = rhs.dims[dim(AttrKey::kernel_input_feature_dimension)];
-  int64_t kernel_out = rhs.dims[dim(AttrKey::kernel_output_feature_dimension)];
-  Dims extents;
-  for (int64_t d : spatial_kernel) extents.push_back(rhs.dims[static_cast<size_t>(d)]);
-  extents.push_back(kernel_in);
-  Index feature = indices[dim(AttrKey::output_feature_dimension)];
-  Index batch = indices[dim(AttrKey::output_batch_dimension)];
-  if (batch_groups > 1) {
-    int64_t in_batch = lhs.dims[dim(AttrKey::input_batch_dimension)] / batch_groups;
-    Index group = space_.quotient(feature, kernel_out / batch_groups);
-    batch = space_.add(space_.scale(group, in_batch), batch);
-  }
-  Index first_feature =
-      groups == 1 ? Index(0)
-                  : space_.scale(space_.quotient(feature, kernel_out / groups), kernel_in);
-  int lanes = anyVaries(indices) ? lanes_ : 1;
-  auto sum = loops(extents, {elemWiden(b_, zero(out), lanes)},
-                   [&](const Indices& k, std::vector<Elem> now) {
-    Indices left(lhs.dims.size()), right(rhs.dims.size());
-    left[dim(AttrKey::input_batch_dimension)] = batch;
-    left[dim(AttrKey::input_feature_dimension)] = space_.add(first_feature, k.back());
-    right[dim(AttrKey::kernel_input_feature_dimension)] = k.back();
-    right[dim(AttrKey::kernel_output_feature_dimension)] = feature;
-    Guard inside;
-    for (size_t s = 0; s < spatial_in.size(); ++s) {
-      size_t in = static_cast<size_t>(spatial_in[s]);
-      Index window = k[s];
-      bool reversed = attr(AttrKey::window_reversal, s, 0) != 0;
-      right[static_cast<size_t>(spatial_kernel[s])] =
-          reversed ? space_.subtract(Index(extents[s] - 1), window) : window;
-      const Index& o = indices[static_cast<size_t>(spatial_out[s])];
-      Index x = space_.add(space_.scale(o, attr(AttrKey::window_strides, s, 1)),
-                           space_.scale(window, attr(AttrKey::rhs_dilation, s, 1)));
-      x = space_.subtract(x, Index(attr(AttrKey::padding, 2 * s, 0)));
-      left[in] = undilate(x, lhs.dims[in], attr(AttrKey::lhs_dilation, s, 1), inside);
-    }
+  const Contraction product(m_, op);
+  const DType in = m_.shape(op.operand(0)).dtype, out = m_.shape(op.result()).dtype;
+  return addUpProducts(op, product, indices, [&](const Indices& k, const Elem& sum) {
+    Indices left = product.lhs(space_, indices, k);
+    const Indices right = product.rhs(space_, indices, k);
+    const Guard inside = insideInput(op, left);
     return guarded(inside, [&] {
-      Elem a = elemConvert(b_, at(op.operand(0), left), lhs.dtype, out);
-      Elem b = elemConvert(b_, at(op.operand(1), right), rhs.dtype, out);
-      Elem next = multiplyAdd(a, b, now[0], lhs.dtype, out);
-      return std::vector<Elem>{selectWhere(conditionOf(inside), next, now[0])};
+      const Elem a = factorAt(op, 0, left), b = factorAt(op, 1, right);
+      return selectWhere(conditionOf(inside), multiplyAdd(a, b, sum, in, out), sum);
     });
   });
-  return {roundTo(b_, sum[0].re, out), sum[0].im};
 }
 
 }  // namespace tercel::kernel

@@ -52,11 +52,7 @@ Elem Emitter::loadAt(BufferId buffer, DType dtype, const Index& index, bool stra
 
 Elem Emitter::loadStored(BufferId buffer, bool complex, const Index& index, bool strays) {
   if (!space_.varies(index)) return loadOne(buffer, complex, index);
-  V mask = guard_.lanes;
-  if (guard_.scalar.valid()) {
-    V all = b_.splat(guard_.scalar, lanes_);
-    mask = mask.valid() ? b_.binary(Opcode::and_, mask, all) : all;
-  }
+  V mask = maskOfGuard();
   int64_t step;
   if (space_.linearInLanes(index, &step) && std::abs(step) == 1 && !(complex && mask.valid()))
     return loadLine(buffer, complex, index, step, mask, strays && guard_.lanes.valid());

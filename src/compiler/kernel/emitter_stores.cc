@@ -55,52 +55,58 @@ void Emitter::storeAt(BufferId buffer, DType dtype, const Index& index, const El
   }
   dtype = movedAs(dtype);
   if (record) record->push_back({index, static_cast<int64_t>(byteSize(dtype)), true, false});
-  bool complex = isComplex(dtype);
-  auto narrow = [&](V x) {
-    return computedScalar(dtype) == storedScalar(dtype)
-               ? x
-               : b_.cast(Opcode::fptrunc, x, storedScalar(dtype));
-  };
-  V re = narrow(elem.re);
-  if (!space_.varies(index)) {
-    TERCEL_CHECK(!b_.type(re).isVector(), "storing a vector at one index");
-    auto write = [&] {
-      V at = space_.emitScalar(index, true);
-      if (!complex) return b_.store(buffer, at, re, index.constant);
-      V twice = b_.imul(at, b_.index(2));
-      b_.store(buffer, twice, re, 2 * index.constant);
-      b_.store(buffer, twice, elem.im, 2 * index.constant + 1);
-    };
-    guard_.scalar.valid() ? b_.ifThen(guard_.scalar, write) : write();
-    return;
-  }
-  re = b_.widen(re, lanes_);
-  V mask = guard_.lanes;
-  if (guard_.scalar.valid()) {
-    V all = b_.splat(guard_.scalar, lanes_);
-    mask = mask.valid() ? b_.binary(Opcode::and_, mask, all) : all;
-  }
+  const bool is_narrower = computedScalar(dtype) != storedScalar(dtype);
+  const V re = is_narrower ? b_.cast(Opcode::fptrunc, elem.re, storedScalar(dtype)) : elem.re;
+  const V im = isComplex(dtype) ? elem.im : V{};
   int64_t step;
-  bool contiguous = space_.linearInLanes(index, &step) && step == 1;
-  if (complex && contiguous) {
-    const V at = b_.imul(space_.emitScalar(index, true), b_.index(2));
-    return storePairs(buffer, at, 2 * index.constant, re, b_.widen(elem.im, lanes_), mask);
-  }
-  if (contiguous && !complex) {
+  if (!space_.varies(index))
+    storeOne(buffer, index, re, im);
+  else if (space_.linearInLanes(index, &step) && step == 1)
+    storeLine(buffer, index, re, im);
+  else
+    storeApart(buffer, index, re, im);
+}
+
+void Emitter::storeOne(BufferId buffer, const Index& index, V re, V im) {
+  TERCEL_CHECK(!b_.type(re).isVector(), "storing a vector at one index");
+  auto write = [&] {
     V at = space_.emitScalar(index, true);
-    if (mask.valid())
-      b_.storeMasked(buffer, at, re, mask, index.constant);
-    else if (streaming)
-      b_.storeStreaming(buffer, at, re, index.constant);
-    else
-      b_.store(buffer, at, re, index.constant);
-    return;
+    if (!im.valid()) return b_.store(buffer, at, re, index.constant);
+    V twice = b_.imul(at, b_.index(2));
+    b_.store(buffer, twice, re, 2 * index.constant);
+    b_.store(buffer, twice, im, 2 * index.constant + 1);
+  };
+  guard_.scalar.valid() ? b_.ifThen(guard_.scalar, write) : write();
+}
+
+// Of lanes; invalid where all are to be touched.
+V Emitter::maskOfGuard() {
+  if (!guard_.scalar.valid()) return guard_.lanes;
+  V all = b_.splat(guard_.scalar, lanes_);
+  return guard_.lanes.valid() ? b_.binary(Opcode::and_, guard_.lanes, all) : all;
+}
+
+void Emitter::storeLine(BufferId buffer, const Index& index, V re, V im) {
+  re = b_.widen(re, lanes_);
+  const V mask = maskOfGuard();
+  if (im.valid()) {
+    const V at = b_.imul(space_.emitScalar(index, true), b_.index(2));
+    return storePairs(buffer, at, 2 * index.constant, re, b_.widen(im, lanes_), mask);
   }
+  const V at = space_.emitScalar(index, true);
+  if (mask.valid()) return b_.storeMasked(buffer, at, re, mask, index.constant);
+  if (streaming) return b_.storeStreaming(buffer, at, re, index.constant);
+  b_.store(buffer, at, re, index.constant);
+}
+
+void Emitter::storeApart(BufferId buffer, const Index& index, V re, V im) {
+  re = b_.widen(re, lanes_);
+  V mask = maskOfGuard();
   if (!mask.valid()) mask = b_.constant({Scalar::i1, static_cast<uint16_t>(lanes_)}, 1);
-  if (!complex) return b_.scatter(buffer, space_.emitPlaces(index, lanes_), re, mask);
+  if (!im.valid()) return b_.scatter(buffer, space_.emitPlaces(index, lanes_), re, mask);
   const Places at = space_.emitPlaces(space_.scale(index, 2), lanes_);
   b_.scatter(buffer, at, re, mask);
-  b_.scatter(buffer, at.next(), b_.widen(elem.im, lanes_), mask);
+  b_.scatter(buffer, at.next(), b_.widen(im, lanes_), mask);
 }
 
 }  // namespace tercel::kernel
