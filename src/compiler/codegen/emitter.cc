@@ -91,33 +91,37 @@ void Emitter::declareFunction() {
 }
 
 void Emitter::loadBuffers() {
-  llvm::LLVMContext& context = module_.getContext();
-  llvm::MDNode* nothing = llvm::MDNode::get(context, {});
-  llvm::MDNode* domain = llvm::MDNode::get(context, llvm::MDString::get(context, "tercel"));
-  std::vector<llvm::Metadata*> scopes;
-  std::vector<bool> variables = findVariables(kernel_);
+  const std::vector<bool> variables = findVariables(kernel_);
   for (size_t i = 0; i < kernel_.buffers.size(); ++i) {
     const kernel::Buffer& buffer = kernel_.buffers[i];
-    llvm::MDNode* scope =
-        llvm::MDNode::get(context, {llvm::MDString::get(context, scopeName(kernel_, i)), domain});
-    scopes.push_back(scope);
-    own_scope_.push_back(llvm::MDNode::get(context, scope));
-    if (variables[i]) {
-      has_variables_ = true;
-      buffers_.push_back(variable(buffer));
-      continue;
-    }
-    if (buffer.param < 0) {
-      buffers_.push_back(ir_.CreateConstInBoundsGEP1_64(ir_.getInt8Ty(), function_->getArg(3),
-                                                        buffer.scratch_offset));
-      continue;
-    }
-    Value* slot = ir_.CreateConstInBoundsGEP1_64(ir_.getPtrTy(), function_->getArg(0),
-                                                 buffer.param);
-    llvm::LoadInst* base = ir_.CreateAlignedLoad(ir_.getPtrTy(), slot, llvm::Align(8));
-    base->setMetadata(llvm::LLVMContext::MD_invariant_load, nothing);
-    base->setMetadata(llvm::LLVMContext::MD_noundef, nothing);
-    buffers_.push_back(base);
+    has_variables_ |= variables[i];
+    buffers_.push_back(variables[i] ? variable(buffer) : addressOf(buffer));
+  }
+  tellBuffersApart();
+}
+
+llvm::Value* Emitter::addressOf(const kernel::Buffer& buffer) {
+  if (buffer.param < 0)
+    return ir_.CreateConstInBoundsGEP1_64(ir_.getInt8Ty(), function_->getArg(3),
+                                          buffer.scratch_offset);
+  Value* slot =
+      ir_.CreateConstInBoundsGEP1_64(ir_.getPtrTy(), function_->getArg(0), buffer.param);
+  llvm::LoadInst* base = ir_.CreateAlignedLoad(ir_.getPtrTy(), slot, llvm::Align(8));
+  llvm::MDNode* nothing = llvm::MDNode::get(module_.getContext(), {});
+  base->setMetadata(llvm::LLVMContext::MD_invariant_load, nothing);
+  base->setMetadata(llvm::LLVMContext::MD_noundef, nothing);
+  return base;
+}
+
+// A scope for each piece of memory, and those of others that are written.
+void Emitter::tellBuffersApart() {
+  llvm::LLVMContext& context = module_.getContext();
+  llvm::MDNode* domain = llvm::MDNode::get(context, llvm::MDString::get(context, "tercel"));
+  std::vector<llvm::Metadata*> scopes;
+  for (size_t i = 0; i < kernel_.buffers.size(); ++i) {
+    scopes.push_back(
+        llvm::MDNode::get(context, {llvm::MDString::get(context, scopeName(kernel_, i)), domain}));
+    own_scope_.push_back(llvm::MDNode::get(context, scopes.back()));
   }
   for (size_t i = 0; i < scopes.size(); ++i) {
     llvm::SmallVector<llvm::Metadata*, 8> written;

@@ -34,6 +34,8 @@ class Emitter {
   // emitter.cc: the function and its control flow
   void declareFunction();
   void loadBuffers();
+  Value* addressOf(const kernel::Buffer& buffer);
+  void tellBuffersApart();
   void emitBlock(kernel::BlockId id);
   void hoist(const kernel::Block& block);
   void breakShuffleChain(const Inst& inst);
