@@ -40,6 +40,36 @@ bool fits(DType type, const Affine& a) {
   return range.low <= a.lowest() && a.highest() <= range.high;
 }
 
+std::optional<Affine> times(const Affine& a, const Affine& number) {
+  const int64_t factor = number.constant, most = std::max(-a.lowest(), a.highest());
+  if (!number.terms.empty() || factor > kMaxNumber / 2 || factor < -kMaxNumber / 2) return {};
+  if (static_cast<double>(most) * std::abs(static_cast<double>(factor)) >
+      static_cast<double>(kMaxNumber))
+    return {};
+  return scaled(a, factor);
+}
+
+struct Division {
+  int64_t by;
+  bool wants_quotient;
+};
+
+// What an op with this number as its second operand is.
+std::optional<Division> divisionOf(OpKind kind, int64_t n) {
+  switch (kind) {
+    case OpKind::divide_:
+    case OpKind::remainder_:
+      if (n <= 0) return {};
+      return Division{n, kind == OpKind::divide_};
+    case OpKind::and_:
+      if (n < 0 || (n & (n + 1)) != 0) return {};
+      return Division{n + 1, false};
+    default:  // a shift to the right
+      if (n < 0 || n > 30) return {};
+      return Division{int64_t{1} << n, true};
+  }
+}
+
 Affine linear(std::span<const Affine> at, const Dims& dims) {
   Affine place;
   const Dims strides = rowMajorStrides(dims);
@@ -125,53 +155,46 @@ std::optional<Affine> AffinePlaces::arithmetic(const Op& op, std::span<const Aff
     const std::optional<bool> chosen = compare ? compared(*compare, at) : std::nullopt;
     return chosen ? operand(*chosen ? 1 : 2) : std::nullopt;
   }
-  std::optional<Affine> a, b, c;
-  if (op.kind != OpKind::negate_ && op.kind != OpKind::clamp_ && op.operands.size() != 2) return {};
-  if (a = operand(0); !a) return {};
+  const bool is_binary = op.operands.size() == 2;
+  if (op.kind != OpKind::negate_ && op.kind != OpKind::clamp_ && !is_binary) return {};
+  const std::optional<Affine> a = operand(0);
+  if (!a) return {};
   if (op.kind == OpKind::negate_) return scaled(*a, -1);
-  if (b = operand(1); !b) return {};
-  const bool by_number = b->terms.empty();
+  const std::optional<Affine> b = operand(1);
+  if (!b) return {};
   switch (op.kind) {
     case OpKind::add_: return sum(*a, *b);
     case OpKind::subtract_: return difference(*a, *b);
-    case OpKind::multiply_:
-      if (!by_number) std::swap(a, b);
-      if (!b->terms.empty() || b->constant > kMaxNumber / 2 || b->constant < -kMaxNumber / 2) return {};
-      if (static_cast<double>(std::max(-a->lowest(), a->highest())) *
-              std::abs(static_cast<double>(b->constant)) > static_cast<double>(kMaxNumber))
-        return {};
-      return scaled(*a, b->constant);
-    case OpKind::divide_: case OpKind::remainder_: {
-      if (!by_number || b->constant <= 0) return {};
-      const auto parts = divided(*a, b->constant);
-      if (!parts) return {};
-      return op.kind == OpKind::divide_ ? parts->quotient : parts->remainder;
-    }
-    case OpKind::shift_right_arithmetic_: case OpKind::shift_right_logical_: {
-      if (!by_number || b->constant < 0 || b->constant > 30) return {};
-      const auto parts = divided(*a, int64_t{1} << b->constant);
-      return parts ? std::optional(parts->quotient) : std::nullopt;
-    }
-    case OpKind::and_: {
-      if (!by_number) std::swap(a, b);
-      if (!b->terms.empty() || b->constant < 0 || (b->constant & (b->constant + 1)) != 0) return {};
-      const auto parts = divided(*a, b->constant + 1);
-      return parts ? std::optional(parts->remainder) : std::nullopt;
-    }
+    case OpKind::multiply_: return b->terms.empty() ? times(*a, *b) : times(*b, *a);
+    case OpKind::and_: return b->terms.empty() ? partOf(op.kind, *a, *b) : partOf(op.kind, *b, *a);
+    case OpKind::divide_:
+    case OpKind::remainder_:
+    case OpKind::shift_right_arithmetic_:
+    case OpKind::shift_right_logical_: return partOf(op.kind, *a, *b);
     case OpKind::minimum_: return smaller(*a, *b, false);
     case OpKind::maximum_: return smaller(*a, *b, true);
     case OpKind::clamp_: {
-      if (c = operand(2); !c) return {};
-      return clamped(*a, *b, *c);
+      const std::optional<Affine> c = operand(2);
+      return c ? clamped(*a, *b, *c) : std::nullopt;
     }
     default: return {};
   }
 }
 
+// The quotient or the remainder that the op has of a number.
+std::optional<Affine> AffinePlaces::partOf(OpKind kind, const Affine& a, const Affine& b) {
+  const auto division = b.terms.empty() ? divisionOf(kind, b.constant) : std::nullopt;
+  const auto parts = division ? divided(a, division->by) : std::nullopt;
+  if (!parts) return {};
+  return division->wants_quotient ? parts->quotient : parts->remainder;
+}
+
 // Of a constant: as its first elements say, if all others agree.
 std::optional<Affine> AffinePlaces::literalAt(const Literal& literal, const Affine& place) {
   auto element = [&](int64_t i) { return static_cast<int64_t>(literal.number(i)); };
-  auto isKnown = [&](int64_t i) { return std::abs(literal.number(i)) <= static_cast<double>(kMaxNumber); };
+  auto isKnown = [&](int64_t i) {
+    return std::abs(literal.number(i)) <= static_cast<double>(kMaxNumber);
+  };
   if (literal.isSplat()) return isKnown(0) ? std::optional(number(element(0))) : std::nullopt;
   int64_t count = 1;
   if (!isKnown(place.constant)) return {};
@@ -256,8 +279,10 @@ std::optional<AffinePlaces::Divided> AffinePlaces::divided(const Affine& a, int6
     const auto& [digit, factor] = rest.terms[0];
     const int64_t times = by / factor;
     if (digit.extent % times == 0) {
-      parts.quotient = sum(parts.quotient, {{{{digit.dimension, digit.divisor * times, digit.extent / times}, 1}}, 0});
-      parts.remainder = {{{{digit.dimension, digit.divisor, times}, factor}}, rest.constant};
+      const Digit upper{digit.dimension, digit.divisor * times, digit.extent / times};
+      const Digit lower{digit.dimension, digit.divisor, times};
+      parts.quotient = sum(parts.quotient, {{{upper, 1}}, 0});
+      parts.remainder = {{{lower, factor}}, rest.constant};
       return parts;
     }
   }
@@ -297,7 +322,8 @@ std::optional<Affine> AffinePlaces::smaller(const Affine& a, const Affine& b, bo
   return {};
 }
 
-std::optional<Affine> AffinePlaces::clamped(const Affine& low, const Affine& a, const Affine& high) {
+std::optional<Affine> AffinePlaces::clamped(const Affine& low, const Affine& a,
+                                            const Affine& high) {
   const std::optional<Affine> above = smaller(a, low, true);
   return above ? smaller(*above, high, false) : std::nullopt;
 }

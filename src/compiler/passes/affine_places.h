@@ -70,6 +70,7 @@ class AffinePlaces {
   std::optional<Affine> joinedAt(const ir::Op& op, std::span<const Affine> coordinates);
   std::optional<Affine> reshapedAt(const ir::Op& op, std::span<const Affine> coordinates);
   std::optional<Divided> divided(const Affine& a, int64_t by);
+  std::optional<Affine> partOf(ir::OpKind kind, const Affine& a, const Affine& b);
   std::optional<bool> isBelow(const Affine& a, int64_t bound);
   std::optional<bool> compared(const ir::Op& compare, std::span<const Affine> coordinates);
   std::optional<Affine> smaller(const Affine& a, const Affine& b, bool larger);
