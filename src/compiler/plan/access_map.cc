@@ -27,15 +27,18 @@ double repeatsOf(const AccessMap& map, const Domain& domain) {
   return repeats;
 }
 
-AccessMap irregular(const ir::Module& m, const ir::Op& op, size_t operand, const AccessMap& result,
-                    double reads_per_element) {
-  AccessMap map;
-  map.regular = false;
-  map.turned = result.turned;
-  map.divided = result.divided;
+double readsPerElement(const ir::Module& m, const ir::Op& op) {
+  const bool sums = op.kind == OpKind::dot_general_ || op.kind == OpKind::convolution_ ||
+                    op.kind == OpKind::reduce_window_;
+  return sums ? kernel::stepsPerElement(m, op) : 1;
+}
+
+AccessMap irregular(const ir::Module& m, const ir::Op& op, size_t operand,
+                    const AccessMap& result) {
+  AccessMap map{.regular = false, .turned = result.turned, .divided = result.divided};
   double from = static_cast<double>(m.shape(op.result()).elements());
   double to = static_cast<double>(std::max<int64_t>(1, m.shape(op.operand(operand)).elements()));
-  map.repeats = std::max(1.0, result.repeats * from * reads_per_element / to);
+  map.repeats = std::max(1.0, result.repeats * from * readsPerElement(m, op) / to);
   return map;
 }
 
@@ -77,10 +80,7 @@ bool shareLoops(const Dims& a, const Dims& b) {
 
 AccessMap reduceOperandMap(const ir::Op& op, const Dims& dims, const AccessMap& result,
                            const Domain& domain) {
-  AccessMap map;
-  map.regular = result.regular;
-  map.turned = result.turned;
-  map.divided = result.divided;
+  AccessMap map{.regular = result.regular, .turned = result.turned, .divided = result.divided};
   size_t kept = 0, next = 0;
   for (size_t d = 0; d < dims.size(); ++d) {
     if (!contains(op.ints(AttrKey::dimensions), d)) {
@@ -158,57 +158,38 @@ AccessMap operandMap(const ir::Module& m, const ir::Op& op, size_t operand,
                      const AccessMap& result, const Domain& domain) {
   const Dims& from = m.shape(op.operand(operand)).dims;
   const Dims& to = m.shape(op.result()).dims;
-  AccessMap map;
-  map.regular = result.regular;
-  map.turned = result.turned;
-  map.divided = result.divided;
-  map.repeats = result.repeats;
   if (from.empty()) return {};
+  auto other = [&] { return irregular(m, op, operand, result); };
+  AccessMap map = result;
   switch (op.kind) {
     case OpKind::broadcast_in_dim_: case OpKind::transpose_:
-      if (!result.regular) return irregular(m, op, operand, result, 1);
+      if (!result.regular) return other();
       map.dims = renamed(*ir::operandCoordinates(m, op), result.dims);
       break;
     case OpKind::reshape_:
+      map.dims.clear();
       if (result.regular && reshapeMap(from, to, result, map)) break;
-      map = irregular(m, op, operand, result, 1);
+      map = other();
       map.divided |= !shareLoops(from, to);
       return map;
-    case OpKind::reduce_:
-      map = reduceOperandMap(op, from, result, domain);
-      break;
-    case OpKind::reduce_window_: {
-      if (ir::prefixScan(m, op)) {
-        map.dims = result.dims;
-        return map;
-      }
-      double window = 1;
-      for (int64_t w : op.ints(AttrKey::window_dimensions)) window *= static_cast<double>(w);
-      return irregular(m, op, operand, result, window);
-    }
+    case OpKind::reduce_: map = reduceOperandMap(op, from, result, domain); break;
+    case OpKind::reduce_window_: return ir::prefixScan(m, op) ? result : other();
     case OpKind::dynamic_update_slice_:  // its domain is the update
-      return operand == 1 ? AccessMap::identity(domain) : irregular(m, op, operand, result, 1);
-    case OpKind::scatter_: {  // its domain are the updates; where they go is found once for each
+      return operand == 1 ? AccessMap::identity(domain) : other();
+    case OpKind::scatter_:  // its domain are the updates; where they go is found once for each
       if (operand > op.results.size()) return AccessMap::identity(domain);
-      map = irregular(m, op, operand, result, 1);
+      map = other();
       map.repeats = 1;
       return map;
+    case OpKind::pad_: {  // so is that of a padded product what is padded
+      const bool is_domain = operand == 0 && domain.extents == from && result.isIdentity(domain);
+      return is_domain ? result : other();
     }
-    case OpKind::pad_:  // so is that of a padded product what is padded
-      return operand == 0 && domain.extents == from && result.isIdentity(domain)
-                 ? result
-                 : irregular(m, op, operand, result, 1);
-    case OpKind::dot_general_:
-    case OpKind::convolution_:
-      return irregular(m, op, operand, result, kernel::stepsPerElement(m, op));
     default:
-      if (!ir::isElementwise(op.kind) && op.kind != OpKind::optimization_barrier_)
-        return irregular(m, op, operand, result, 1);
-      map.dims = result.dims;
-      if (!result.regular || from.size() != to.size()) {
-        map.dims.clear();
-        map.regular = false;
-      }
+      if (!ir::isElementwise(op.kind) && op.kind != OpKind::optimization_barrier_) return other();
+      if (result.regular && from.size() == to.size()) return result;
+      map.dims.clear();
+      map.regular = false;
       return map;
   }
   if (map.regular) map.repeats = repeatsOf(map, domain);
