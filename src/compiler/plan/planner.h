@@ -47,6 +47,7 @@ class Planner {
 
   Status planUnit(Scope& scope, Unit& unit);
   Status planCluster(Scope& scope, kernel::Cluster cluster);
+  StorageId storageInPlace(Scope& scope, const kernel::Cluster& cluster, size_t output);
   Status planInPlace(Scope& scope, kernel::Cluster cluster);
   Status planOp(Scope& scope, const ir::Op& op);
   Status planWhile(Scope& scope, const ir::Op& op);

@@ -146,38 +146,42 @@ void Planner::addKernelStep(Scope& scope, kernel::Cluster& cluster) {
   if (product && !program::writesAny(step, *product)) step.text = program::textOf(*product);
 }
 
-// The output takes the memory of its first operand (which is copied there first where it lives on).
+// For an output that updates an operand: that one's memory, where nothing reads it afterwards.
+StorageId Planner::storageInPlace(Scope& scope, const kernel::Cluster& cluster, size_t output) {
+  const Value made = cluster.outputs[output];
+  const Op& op = *m_.def(cluster.outputs[0]);
+  const Value before = op.operand(output);
+  const StorageId from = storageOf(before);
+  auto is_other = [&](Value v) { return !(v == before); };
+  const auto wanted = scope.wanted.find(made.index);
+  // A loop wants what it carries where it is already.
+  const bool stays = wanted == scope.wanted.end()
+                         ? storages_[from].place == Place::arena &&
+                               !scope.wanted.contains(root(before).index)
+                         : wanted->second == from;
+  const bool read_otherwise =
+      readsElsewhere(m_, cluster, op, output) || std::ranges::any_of(cluster.inputs, [&](Value v) {
+        return is_other(v) && storageOf(v) == from;
+      });
+  if (stays && !read_otherwise && diesHere(scope, before)) return keep(made.index, from);
+  ++time_;
+  const StorageId to = place(scope, made, cluster, before);
+  --time_;
+  const bool clashes = std::ranges::any_of(cluster.inputs, [&](Value v) {
+    const StorageId in = storageOf(v);
+    return (is_other(v) || read_otherwise) && (in == to || in == storages_[to].argument);
+  });
+  return clashes ? keep(made.index, newStorage(cluster.outputs[0])) : to;
+}
+
+// The outputs take the memory of operands (which are copied there first where they live on).
 Status Planner::planInPlace(Scope& scope, kernel::Cluster cluster) {
-  Value out = cluster.outputs[0];
-  const Op& op = *m_.def(out);
-  size_t count = cluster.outputs.size();
+  const Op& op = *m_.def(cluster.outputs[0]);
+  const size_t count = cluster.outputs.size();
   for (Value v : cluster.inputs) storageOf(v);
   for (size_t o = 0; o < count; ++o) {
-    Value before = op.operand(o);
-    StorageId from = storageOf(before);
-    auto wanted = scope.wanted.find(cluster.outputs[o].index);
-    // A loop wants what it carries where it is already.
-    bool stays = wanted == scope.wanted.end()
-                     ? storages_[from].place == Place::arena &&
-                           !scope.wanted.contains(root(before).index)
-                     : wanted->second == from;
-    bool read_otherwise = readsElsewhere(m_, cluster, op, o);
-    for (Value v : cluster.inputs)
-      read_otherwise |= !(v == before) && storageOf(v) == from;
-    StorageId to;
-    if (stays && !read_otherwise && diesHere(scope, before)) {
-      to = keep(cluster.outputs[o].index, from);
-    } else {
-      ++time_;
-      to = place(scope, cluster.outputs[o], cluster, before);
-      --time_;
-      bool clash = false;
-      for (Value v : cluster.inputs) {
-        StorageId in = storageOf(v);
-        clash |= (!(v == before) || read_otherwise) && (in == to || in == storages_[to].argument);
-      }
-      if (clash) to = keep(cluster.outputs[o].index, newStorage(out));
-    }
+    const Value before = op.operand(o);
+    const StorageId from = storageOf(before), to = storageInPlace(scope, cluster, o);
     copy(scope, from, to, m_.shape(before).bytes());
   }
   if (m_.shape(op.operand(0)).elements() == 0) return Status();
