@@ -171,7 +171,7 @@ StorageId Planner::storageInPlace(Scope& scope, const kernel::Cluster& cluster, 
     const StorageId in = storageOf(v);
     return (is_other(v) || read_otherwise) && (in == to || in == storages_[to].argument);
   });
-  return clashes ? keep(made.index, newStorage(cluster.outputs[0])) : to;
+  return clashes ? keep(made.index, newStorage(made)) : to;
 }
 
 // The outputs take the memory of operands (which are copied there first where they live on).
