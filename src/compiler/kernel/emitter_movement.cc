@@ -51,7 +51,7 @@ V Emitter::emitIndex(const Index& x) {
 
 Index Emitter::undilate(Index x, int64_t extent, int64_t gap, Guard& inside) {
   // What is beyond an end by less than the gap is in none of its own places either.
-  const int64_t beyond = gap - 1;
+  const int64_t beyond = extent == 0 ? 0 : gap - 1;
   inside = both(inside, guardOf(inBounds(space_.add(x, Index(beyond)),
                                          ir::dilated(extent, gap) + 2 * beyond)));
   if (gap == 1) return x;
