@@ -981,3 +981,41 @@ def test_tables_filled_line_by_line(agree, rng, shape):
     agree(filled(lambda t, i, w: t.sum(0) * 0.1 + w), w)
     agree(lambda w: lax.fori_loop(2, 50, lambda i, t: t.at[i].set(t[i - 1] + t[i - 2] * w), table), w)
     agree(in_branches, w)
+
+
+@pytest.mark.parametrize("length", [1, 30])
+def test_parts_added_to_what_is_carried(tercel, rng, length):
+    """As additions of whole arrays: +0 takes the sign of all zeros that are not in every part."""
+    x = np.where(rng.random((300, 2)) < 0.5, np.float32(-0.0), rng.normal(size=(300, 2)))
+    x = x.astype(np.float32)
+    at = rng.integers(40, 44, length).astype(np.int32)
+    part = np.array([[-0.0, 2], [-0.0, -0.0], [1, -0.0]], np.float32)
+
+    def added(x, at, part):
+        def turn(x, i):
+            whole = lax.dynamic_update_slice(jnp.zeros_like(x), part, (i, 0))
+            return x + whole, None
+        return lax.scan(turn, x, at)[0]
+
+    wanted = x.copy()
+    for i in at:
+        whole = np.zeros_like(x)
+        whole[i : i + 3] = part
+        wanted += whole
+    got = jax.jit(added)(*jax.device_put((x, at, part), tercel))
+    assert np.array_equal(np.asarray(got).view(np.uint32), wanted.view(np.uint32))
+
+
+def test_gradients_of_what_a_loop_reads_of_its_state(agree, rng):
+    x = rng.normal(size=(400, 3)).astype(np.float32)
+    at = rng.integers(0, 400, 40).astype(np.int32)
+
+    def total(x, at):
+        def turn(carry, i):
+            x, e = carry
+            x = lax.cond(i % 2 == 0, lambda x: x.at[i].multiply(0.9), lambda x: x, x)
+            return (x.at[i].add(0.1), e + x[i].sum() * x[(i + 7) % 400, 1]), None
+        x, e = lax.scan(turn, (x, 0.0), at)[0]
+        return jnp.tanh(x).sum() + e
+
+    agree(jax.grad(total), x, at)

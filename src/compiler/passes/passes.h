@@ -31,6 +31,8 @@ PassResult precompute(ir::Module& module, const Compute& compute);
 PassResult cse(ir::Module& module);
 // What no result and no effect needs goes, to the last loop-carried value.
 PassResult dce(ir::Module& module);
+// What loops add to parts of an array that they carry: where it lies.
+PassResult addCarriedInPlace(ir::Module& module);
 // Rewrites that leave less to compute, never reassociating floats.
 PassResult algebra(ir::Module& module);
 // Transposes and unit reshapes towards cancellation or into the ops that read any order.

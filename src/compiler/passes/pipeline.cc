@@ -43,6 +43,7 @@ constexpr Pass kPipeline[] = {
     {"precompute", precompute, 2},  // before the second fold, which makes use of what comes out
     {"unstack", unstack, 2},  // after dce: what is read all the same has to be put together again
     {"take_apart", takeApart, 2},  // what unstack left together
+    {"carried_sums", addCarriedInPlace, 2},  // after licm, which takes the zeros out of the loop
     {"algebra", algebra, 2},  // after cse: its rules ask for single uses
     {"layout", layout, 2},
     {"turn_factors", turnFactors, 2},  // which layout has products take up as they lie
