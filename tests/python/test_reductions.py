@@ -592,3 +592,16 @@ def test_flags_of_short_rows(agree, rng, x64, width, dtype):
     agree(lambda x: jnp.where(x <= x.min(-1, keepdims=True), x, 1), x)
     agree(lambda x: (x < x.max(-1, keepdims=True), x.max(-1), x - x.min(-1, keepdims=True)), x)
     agree(lambda x: (x.reshape(-1, width, 1) != x.max(-1)[:, None, None])[:, ::-1], x)
+
+
+@pytest.mark.parametrize("shape", [(5, 6, 20), (4, 7, 11), (3, 60, 60)], ids=str)
+def test_columns_of_a_line_that_is_found(agree, rng, shape):
+    """A line at a place of run time, spread over columns: those lie in vectors all the same."""
+    lines = rng.normal(size=shape).astype(np.float32)
+    other = rng.normal(size=(*shape[1:], 13)).astype(np.float32)
+    for axis in (0, 1, 2):
+        agree(lambda d, e, i, axis=axis: (jnp.sum(d[i][:, :, None] * e, axis),
+                                          jnp.min(d[i][:, :, None] + e, axis)),
+              lines, other, np.int32(2))
+    agree(lambda d, e, i: jnp.max(d[i][:, :, None] * e, 1), lines, other,
+          rng.integers(0, shape[0], 4).astype(np.int32)[0])

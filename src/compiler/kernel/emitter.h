@@ -32,6 +32,7 @@ struct Access {
   bool is_store = false;
   bool is_placed = false;  // at a place that is found out at run time
   int32_t param = -1;  // of the kernel, that it is of
+  bool places_vary = false;  // at one for each element
 };
 
 // 0 <= index < extent had to be asked.

@@ -162,7 +162,7 @@ int64_t LanePlan::rowSize() const {
 // are found out may be others for each element.
 int64_t LanePlan::spread(size_t access) const {
   int64_t count = 0;
-  if (loops_.accesses[access].is_placed) count = static_cast<int64_t>(loops_.groups.size()) - 1;
+  if (loops_.accesses[access].places_vary) count = static_cast<int64_t>(loops_.groups.size()) - 1;
   for (int64_t s : loops_.strides[access]) count += s != 0;
   return count * count;
 }

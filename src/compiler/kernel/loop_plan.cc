@@ -49,6 +49,13 @@ std::vector<int64_t> stridesOf(const IndexSpace& space, const Index& index,
   return strides;
 }
 
+// Whether a value may be another one from turn to turn of a loop, whose variables nothing defines.
+bool mayVary(const Kernel& kernel, V v, int depth = 16) {
+  const Inst* def = kernel.def(v);
+  if (!def || depth == 0) return true;
+  return std::ranges::any_of(def->operands, [&](V of) { return mayVary(kernel, of, depth - 1); });
+}
+
 // Runs `evaluate` on symbols alone, into a kernel that is thrown away.
 Probe probe(const Lowering& lowering, std::span<const Loop> loops, size_t rank,
             const Evaluate& evaluate) {
@@ -77,9 +84,12 @@ Probe probe(const Lowering& lowering, std::span<const Loop> loops, size_t rank,
     result.bounds.push_back(stridesOf(space, use, loop_of_atom, loops.size()));
   for (Access& access : result.accesses) {
     result.strides.push_back(stridesOf(space, access.index, loop_of_atom, loops.size()));
-    access.is_placed = std::ranges::any_of(access.index.terms, [&](Term t) {
-      return !space.atom(t.atom).is_loop && space.atom(t.atom).kind == Atom::Kind::scalar;
-    });
+    for (Term t : access.index.terms) {
+      const Atom& atom = space.atom(t.atom);
+      if (atom.is_loop || atom.kind != Atom::Kind::scalar) continue;
+      access.is_placed = true;
+      access.places_vary |= mayVary(scratch.kernel, atom.value);
+    }
   }
   for (const auto& split : space.wantedSplits())
     if (split.atom < loop_of_atom.size())
