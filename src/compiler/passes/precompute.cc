@@ -20,17 +20,20 @@ namespace {
 constexpr double kLeastWork = 5e3, kMostWork = 5e8;
 constexpr int64_t kMostBytes = 16 << 20;  // of all that becomes constants of a program
 constexpr int64_t kCachedBytes = 1 << 18;
+constexpr size_t kMostTried = 500;  // values, each with all that it is made of
 
 // Of reading a constant where it could be computed.
 double readingWork(int64_t bytes) { return bytes * (bytes <= kCachedBytes ? 0.05 : 0.2); }
 
 double productWork(const Module& m, const Op& op) {
-  const int64_t sums = m.shape(op.result()).elements();
-  const int64_t operand = m.shape(op.operand(op.kind == OpKind::convolution_)).elements();
-  return 0.05 * sums * std::max<int64_t>(1, operand);
+  double terms = 1;
+  if (op.kind == OpKind::convolution_) terms = double(m.shape(op.operand(1)).elements());
+  for (int64_t d : op.ints(AttrKey::lhs_contracting_dimensions))
+    terms *= double(m.shape(op.operand(0)).dims[d]);
+  return 0.05 * double(m.shape(op.result()).elements()) * terms;
 }
 
-// Of an op without what is in its regions, which comes to little beside it.
+// Of an op without what its regions do with single elements, which comes to little beside it.
 double workOf(const Module& m, const Op& op) {
   int64_t read = 0, made = 0;
   for (Value v : op.operands) read += m.shape(v).elements();
@@ -62,13 +65,14 @@ class Precompute {
 
   Result<bool> run() {
     const Region& main = m_.region(m_.main().body);
+    double work = 0;
     for (OpId id : main.ops) {
-      Op& op = m_.op(id);
+      const Op& op = m_.op(id);
       if (!isKnown(op)) continue;
-      any_ |= op.kind != OpKind::constant_;
+      work += workWithin(op);
       for (Value v : op.results) known_[v.index] = true;
     }
-    if (!any_) return false;
+    if (work < kLeastWork) return false;
     for (OpId id : main.ops)
       if (!isKnown(m_.op(id))) forEachRead(m_, m_.op(id), [&](Value v) { consider(v); });
     if (taken_.empty()) return false;
@@ -79,10 +83,17 @@ class Precompute {
 
  private:
   bool isKnown(const Op& op) const {
-    if (!isPure(op) || op.results.empty()) return false;
     const bool is_code = !op.regions.empty() && !actsOnElements(op.kind);
-    if (is_code && !countedLoop(m_, op)) return false;
-    return readsKnown(op);
+    return isPureWithin(op) && !(is_code && !countedLoop(m_, op)) && readsKnown(op);
+  }
+
+  bool isPureWithin(const Op& op) const {
+    auto isToken = [&](Value v) { return m_.type(v).is_token; };
+    if (!isPure(op) || std::ranges::any_of(op.results, isToken)) return false;
+    bool pure = true;
+    for (RegionId region : op.regions)
+      forEachOp(m_, region, [&](OpId id, RegionId) { pure &= isPure(m_.op(id)); });
+    return pure;
   }
 
   // Of what is defined outside of the op.
@@ -107,7 +118,7 @@ class Precompute {
 
   // As late as possible: v, unless making it costs little beside reading it, or it repeats values.
   void consider(Value v) {
-    if (!isKnown(v) || !seen_.insert(v.index).second) return;
+    if (!isKnown(v) || seen_.size() == kMostTried || !seen_.insert(v.index).second) return;
     const Op& op = *m_.def(v);
     if (op.kind == OpKind::constant_) return;
     const int64_t bytes = m_.shape(v).bytes();
@@ -151,13 +162,16 @@ class Precompute {
     return work;
   }
 
+  // A loop that may go on is too much work.
   double workWithin(const Op& op) const {
-    if (op.kind != OpKind::while_) return workOf(m_, op);
+    if (op.regions.empty() || actsOnElements(op.kind)) return workOf(m_, op);
     constexpr double kTurn = 20;
-    double turn = kTurn;
-    for (OpId id : m_.region(op.regions[1]).ops) turn += workWithin(m_.op(id));
+    double work = kTurn;
+    for (RegionId region : op.regions)
+      for (OpId id : m_.region(region).ops) work += workWithin(m_.op(id));
+    if (op.kind != OpKind::while_) return work;
     const std::optional<CountedLoop> counted = countedLoop(m_, op);
-    return turn * (counted ? static_cast<double>(counted->turns) : kMostWork);
+    return work * (counted ? static_cast<double>(counted->turns) : kMostWork);
   }
 
   Module programOf(const Values& results) const {
@@ -198,7 +212,6 @@ class Precompute {
   std::unordered_set<uint32_t> seen_;   // values
   Values taken_;
   int64_t bytes_ = 0;
-  bool any_ = false;
 };
 
 }  // namespace

@@ -167,8 +167,8 @@ class Fusion {
     const bool is_loop = !group.has_heavy && !group.has_reduce;
     const double most = is_loop ? maxLoopWeight(group.domain.extents) : kMaxClusterWeight;
     if (group.weight + weight <= most) return true;
-    return is_loop && group.weight + weight <= kMaxLoopWeight && !isChain(group) &&
-           groups_.awaitsMoreThan(narrowCut(group.domain.extents), g);
+    return is_loop && group.weight + weight <= maxWideLoopWeight(group.domain.extents) &&
+           !isChain(group) && groups_.awaitsMoreThan(narrowCut(group.domain.extents), g);
   }
 
   size_t arraysRead(const Op& o) const {

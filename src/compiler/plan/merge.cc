@@ -212,7 +212,7 @@ class Merging {
     const double most = are_loops ? maxLoopWeight(dims(a)) : kMaxClusterWeight;
     const double sum = weight(a) + weight(b);
     if (sum <= most && params.size() <= kMaxParams) return true;
-    if (!are_loops || sum > kMaxLoopWeight) return false;
+    if (!are_loops || sum > maxWideLoopWeight(dims(a))) return false;
     const size_t apart = passes(a) + passes(b), together = params.size() - passedOn(a, b);
     if (together > kMaxWideParams) return false;
     const auto narrow = static_cast<double>(narrowCut(dims(a)));

@@ -246,6 +246,8 @@ double maxLoopWeight(const Dims& dims) {
   return elementCount(dims) >= 256 && staysNear(dims) ? 64 : kMaxClusterWeight;
 }
 
+double maxWideLoopWeight(const Dims& dims) { return elementCount(dims) <= 4096 ? 500 : 4000; }
+
 size_t narrowCut(const Dims& dims) { return staysNear(dims) ? 5 : 3; }
 
 bool isFar(const ir::Module& m, const Op& op) {

@@ -51,8 +51,6 @@ bool updatesInPlace(ir::OpKind kind);
 bool joinsScatter(const ir::Module& module, const ir::Op& op, const ir::Op& scatter);
 // The most that one kernel may hold, in the units of opWeight.
 inline constexpr double kMaxClusterWeight = 160;
-// And an element loop, where less would be many arrays that the next one reads.
-inline constexpr double kMaxLoopWeight = 4000;
 // How much it adds to the size of a kernel, in vector instructions.
 double opWeight(const ir::Module& module, const ir::Op& op);
 // Whether arrays of these sizes stay in the nearer caches from one loop to the next.
@@ -60,6 +58,9 @@ bool staysNear(const Dims& dims);
 // How much an element loop over `dims` may hold. Where arrays stay in the cache and a loop is long
 // beside its call, smaller kernels are as fast, and an unrolled program needs fewer different ones.
 double maxLoopWeight(const Dims& dims);
+// And where less would be many arrays that the next one reads. Small ones are read sooner than a
+// long kernel is compiled.
+double maxWideLoopWeight(const Dims& dims);
 // How many arrays one such loop may leave to another, rather than that they are one.
 size_t narrowCut(const Dims& dims);
 // Whether a trip of its result through memory, which is beyond the nearer caches, takes as long as some
