@@ -230,3 +230,25 @@ def test_lines_that_are_put_together(agree, rng, count, taps):
     agree(lambda w, *lines: convolve(jnp.stack(lines, -1), w), w, *lines)
     agree(lambda w, x: convolve(jnp.pad(x[:, None], ((0, 0), (1, 2))), w), w, lines[0])
     agree(jax.vmap(jnp.poly), np.stack(lines, -1)[:, :3])
+
+
+# As the gradients of gradients of weights are: the window is larger than the image.
+@pytest.mark.parametrize("first", [False, True])
+@pytest.mark.parametrize("image, window, padding, strides, dilations", [
+    ([3, 3], [20, 22], [(18, 18), (20, 20)], [1, 1], [(1, 1), (1, 1)]),
+    ([4, 5], [60, 52], [(57, 56), (50, 47)], [3, 2], [(1, 1), (1, 1)]),
+    ([3, 2, 3], [4, 5, 5], [(6, 5), (7, 7), (8, 7)], [1, 1, 1], [(1, 1, 1), (2, 2, 2)]),
+    ([3], [23], [(15, 29)], [2], [(3,), (2,)]), ([1], [4], [(3, 0)], [1], [(1,), (1,)]),
+    ([2, 2], [9, 1], [(-1, 9), (0, 3)], [1, 1], [(2, 1), (1, 3)])])
+def test_windows_larger_than_images(agree, rng, first, image, window, padding, strides, dilations):
+    x, w = (rng.standard_normal([*a, *s] if first else [a[0], *s, a[1]]).astype(np.float32)
+            for a, s in (((9, 5), image), ((4, 5), window)))
+    space = SPACES[len(image)]
+    layouts = [f"NC{space}", f"OI{space}"] if first else [f"N{space}C", f"O{space}I"]
+
+    def convolve(x, w):
+        return lax.conv_general_dilated(x, w, strides, padding, *dilations,
+                                        dimension_numbers=(*layouts, layouts[0]))
+
+    agree(lambda x, w: jnp.tanh(convolve(x, w)), x, w, scale=10)
+    agree(jax.grad(lambda x, w: (convolve(x, w) ** 2).mean(), (0, 1)), x, w, scale=10)

@@ -38,7 +38,8 @@ class Expand : public Rewriter {
       case OpKind::bitcast_convert_:
         return regroupParts(id);
       case OpKind::convolution_:
-        return undilateConvolution(*this, id) || orderConvolution(*this, id);
+        return swapConvolution(*this, id) || undilateConvolution(*this, id) ||
+               orderConvolution(*this, id);
       case OpKind::divide_:
         return divideByRoot(id) || canonicalised(id);
       case OpKind::dot_general_:

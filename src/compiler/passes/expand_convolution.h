@@ -12,4 +12,8 @@ bool orderConvolution(Rewriter& rw, ir::OpId id);
 // True: the convolution of a dilated input is replaced by one that is not dilated.
 bool undilateConvolution(Rewriter& rw, ir::OpId id);
 
+// True: the convolution of a small image by a large kernel is replaced by one of that kernel by the
+// image.
+bool swapConvolution(Rewriter& rw, ir::OpId id);
+
 }  // namespace tercel::passes
