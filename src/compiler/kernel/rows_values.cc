@@ -61,7 +61,9 @@ RowsNest::Elems RowsNest::visit(Emitter& e, int stage, const Indices& domain, co
       Elems next = in_order_ ? e.addInOrder(stages_.op(r), args)
                              : e.runRegion(stages_.op(r).regions[0], args);
       for (size_t k = 0; k < n; ++k) {
-        if (guard.lanes.valid()) next[k] = elemSelect(b_, guard.lanes, next[k], mine[k]);
+        // Lanes of columns have nothing to do with each other.
+        if (guard.lanes.valid() && plan_.rows())
+          next[k] = elemSelect(b_, guard.lanes, next[k], mine[k]);
         now.push_back(elemWiden(b_, next[k], b_.type(mine[k].re).lanes));
       }
     }
