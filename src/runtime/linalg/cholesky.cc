@@ -51,7 +51,7 @@ Status potrf(const Call& call) {
   TERCEL_TRY(arguments.status());
   arguments.copy(0, 0);
   const double cost = double(n) * n * n / 3;
-  if (isBatchForLanes(*call.signature, 6.9)) {
+  if (isBatchForLanes(*call.signature, 6.9f)) {
     const Index lead = laneLead(n);
     const lanes::Job<T> job{
         .a = out.data, .info = info.data, .n = n, .lead = lead, .triangle = {.lower = lower}};

@@ -117,7 +117,7 @@ Status getrf(const Call& call) {
   TERCEL_TRY(arguments.status());
   arguments.copy(0, 0);
   const double cost = double(m) * n * k;
-  if (isBatchForLanes(*call.signature, 9.2)) {
+  if (isBatchForLanes(*call.signature, 9.2f)) {
     const Index lead = laneLead(m);
     const lanes::Job<T> job{.a = out.data,
                             .pivots = pivots.data,

@@ -1,7 +1,5 @@
 #include "runtime/linalg/side_by_side.h"
 
-#include <cmath>
-
 namespace tercel::linalg {
 namespace {
 
@@ -70,17 +68,17 @@ bool isBatchForLanes(const program::CallSignature& signature) {
   });
 }
 
-bool isBatchForLanes(const program::CallSignature& signature, double worth) {
-  constexpr double kReal = 2.5;
+bool isBatchForLanes(const program::CallSignature& signature, float worth) {
+  constexpr float kReal = 2.5, kSmallOther = 2.6;
   if (!isBatchForLanes(signature)) return false;
+  const Shape& matrices = signature.operands[0].shape;
   const int64_t lanes = lanesOf(signature), batch = batchOf(signature);
-  const double groups = static_cast<double>((batch + lanes - 1) / lanes);
-  const double full = double(batch) / (groups * double(lanes));
-  const double real = isComplex(signature.operands[0].shape.dtype) ? 1 : kReal;
-  const double side = worth * real * full * std::sqrt(double(lanes));
-  return allMatrices(signature, [&](int64_t rows, int64_t columns) {
-    return double(rows) * double(columns) <= side * side;
-  });
+  const int64_t room = (batch + lanes - 1) / lanes * lanes, numbers = matrices.elements();
+  if (!isComplex(matrices.dtype)) worth *= kReal;
+  if (signature.operands.size() > 1 && 4 * signature.operands[1].shape.elements() <= numbers)
+    worth *= kSmallOther;
+  const float side = worth * float(batch) / float(room);
+  return float(numbers) <= side * side * float(lanes * batch);
 }
 
 }  // namespace tercel::linalg

@@ -16,10 +16,11 @@ bool isBatchOfSmall(const program::CallSignature& signature);
 bool isBatchForRotations(const program::CallSignature& signature, double worth);
 // The same for factorisations and triangles, which may be larger where they fill all lanes some
 // times.
-bool isBatchForLanes(const program::CallSignature& signature);
+[[gnu::cold]] bool isBatchForLanes(const program::CallSignature& signature);
 // And as small as pays where one matrix alone fills vectors, too: of up to `worth` rows for each of
-// the square root of the lanes, of real numbers more, and of less where lanes are empty.
-bool isBatchForLanes(const program::CallSignature& signature, double worth);
+// the square root of the lanes, of real numbers and where a second operand is small more, and of less
+// where lanes are empty.
+[[gnu::cold]] bool isBatchForLanes(const program::CallSignature& signature, float worth);
 
 // Numbers between the columns of a matrix in lanes: not all of them in a few sets of a cache.
 inline Index laneLead(Index rows) { return rows >= 32 && rows % 16 == 0 ? rows + 1 : rows; }

@@ -67,8 +67,7 @@ Status trsm(const Call& call) {
   TERCEL_TRY(arguments.status());
   arguments.copy(1, 0);
   const double cost = double(n) * m * k;
-  const bool few_sides = 4 * m * k <= n * n;
-  if (isBatchForLanes(*call.signature, few_sides ? 11 : 4.25)) {
+  if (isBatchForLanes(*call.signature, 4.25f)) {
     const Index lead = laneLead(m), given_lead = laneLead(n);
     const lanes::Job<T> job{.a = out.data,
                             .given = a.data,
