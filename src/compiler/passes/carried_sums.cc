@@ -42,7 +42,8 @@ class CarriedSums : public Rewriter {
  private:
   std::vector<Sum> sumsOf(const Op& loop) {
     const Region& body = module().region(loop.regions[1]);
-    countReads(body);
+    reads_.clear();
+    forEachRead(module(), loop, [&](Value v) { ++reads_[v.index]; });
     std::vector<Sum> sums;
     for (size_t lane = 0; lane < body.args.size(); ++lane) {
       if (module().type(body.args[lane]).is_token) continue;
@@ -57,11 +58,6 @@ class CarriedSums : public Rewriter {
     return sums;
   }
 
-  void countReads(const Region& body) {
-    reads_.clear();
-    for (OpId id : body.ops) forEachRead(module(), op(id), [&](Value v) { ++reads_[v.index]; });
-    for (Value v : body.results) ++reads_[v.index];
-  }
   bool isReadOnce(Value v) const {
     const auto at = reads_.find(v.index);
     return at != reads_.end() && at->second == 1;
@@ -185,7 +181,7 @@ class CarriedSums : public Rewriter {
     return select(in_all, total, binary(OpKind::add_, total, like(total, 0)));
   }
 
-  std::unordered_map<uint32_t, uint32_t> reads_;  // within the body, by value
+  std::unordered_map<uint32_t, uint32_t> reads_;  // within the loop, by value
 };
 
 }  // namespace

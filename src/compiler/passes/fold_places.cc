@@ -293,8 +293,8 @@ bool putsLines(const Rewriter& rw, const Op& op) {
 
 Value foldedPlaces(Rewriter& rw, const Op& op) {
   const bool gathers = op.kind == OpKind::gather_;
-  const bool adds = isPlainScatter(op) && addsLines(rw, op);
-  const bool puts = isPlainScatter(op) && putsLines(rw, op);
+  const bool scatters = isPlainScatter(op);
+  const bool adds = scatters && addsLines(rw, op), puts = scatters && putsLines(rw, op);
   if (!gathers && !adds && !puts) return {};
   const int64_t along = linesDimension(rw, op);
   if (along < 0 || rw.shape(op.operand(gathers ? 0 : 2)).elements() == 0) return {};

@@ -7,6 +7,7 @@
 #include <unordered_set>
 
 #include "compiler/ir/builder.h"
+#include "compiler/ir/clone.h"
 #include "compiler/passes/passes.h"
 #include "compiler/passes/ranges.h"
 #include "compiler/passes/rewriter.h"
@@ -47,7 +48,7 @@ class LateProducts : public Rewriter {
     const Region& body = module().region(loop.regions[1]);
     uses_.clear();
     inside_.clear();
-    for (RegionId region : loop.regions) countUses(region);
+    forEachRead(module(), loop, [&](Value v) { ++uses_[v.index]; });
     for (Value v : body.args) inside_.insert(v.index);
     for (OpId inner : body.ops)
       for (Value v : op(inner).results) inside_.insert(v.index);
@@ -55,15 +56,6 @@ class LateProducts : public Rewriter {
     for (size_t i = 0; i < body.args.size(); ++i)
       if (std::optional<Sum> sum = sumIn(body, i, turns)) sums.push_back(*std::move(sum));
     return sums;
-  }
-
-  void countUses(RegionId id) {
-    const Region& region = module().region(id);
-    for (Value v : region.results) ++uses_[v.index];
-    for (OpId inner : region.ops) {
-      for (Value v : op(inner).operands) ++uses_[v.index];
-      for (RegionId nested : op(inner).regions) countUses(nested);
-    }
   }
 
   bool isUsedOnce(Value v) const {
