@@ -179,6 +179,18 @@ TEST_F(Space, NumbersOfEachLane) {
   EXPECT_EQ(base, space.add(loops[0], Index(3)));
 }
 
+TEST_F(Space, WholeVectorsThatWereDividedJoinAgain) {
+  constexpr int kLanes = 16;
+  const Index vector = space.wholeVectors(b.opaque({Scalar::i64, 1}), 256, kLanes);
+  for (const Index& a : {vector, space.add(space.scale(vector, 3), Index(2))})
+    for (int64_t divisor : {2, 4, 16}) {
+      const Index q = space.quotient(a, divisor), r = space.remainder(a, divisor);
+      EXPECT_EQ(space.add(space.scale(q, divisor), r), a) << divisor;
+      EXPECT_EQ(space.add(space.scale(q, 5 * divisor), space.scale(r, 5)), space.scale(a, 5));
+      EXPECT_NE(space.add(space.scale(q, divisor + 1), r), a) << divisor;
+    }
+}
+
 TEST_F(Space, LanesWithoutAPlaceStayWithout) {
   Index some = space.known({4, kNoPlace, 6, 9}, 10), base;
   Index twice = space.add(space.scale(some, 2), Index(1));

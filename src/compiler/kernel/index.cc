@@ -1,12 +1,29 @@
 #include "compiler/kernel/index.h"
 
 #include <algorithm>
+#include <functional>
 #include <numeric>
 
 namespace tercel::kernel {
 namespace {
 
 int64_t floorMod(int64_t a, int64_t b) { return a - floorDiv(a, b) * b; }
+
+int64_t factorOf(const Index& a, uint32_t atom) {
+  for (Term t : a.terms)
+    if (t.atom == atom) return t.factor;
+  return 0;
+}
+
+// How many times `a` has all terms of `part`, of which `term`, one of its own, is one. 0: it has not.
+int64_t timesIn(const Index& a, const Index& part, Term term) {
+  const int64_t once = factorOf(part, term.atom);
+  if (once == 0 || term.factor % once != 0) return 0;
+  const int64_t times = term.factor / once;
+  for (Term t : part.terms)
+    if (factorOf(a, t.atom) != times * t.factor) return 0;
+  return times;
+}
 
 }  // namespace
 
@@ -61,6 +78,8 @@ Index IndexSpace::lanes(V values, int64_t extent) {
 }
 
 Index IndexSpace::known(std::vector<int64_t> at_lanes, int64_t extent) {
+  const bool is_one = std::ranges::adjacent_find(at_lanes, std::not_equal_to{}) == at_lanes.end();
+  if (is_one && at_lanes[0] != kNoPlace) return Index(at_lanes[0]);
   for (uint32_t id = 0; id < atoms_.size(); ++id)
     if (atoms_[id].kind == Atom::Kind::known && atoms_[id].at_lanes == at_lanes)
       return atomIndex(id);
@@ -87,6 +106,12 @@ Index IndexSpace::scale(const Index& a, int64_t factor) const {
 Index IndexSpace::recombined(Index a) const {
   for (const Term& r : a.terms) {
     const Atom& rem = atoms_[r.atom];
+    if (rem.kind == Atom::Kind::known) {
+      for (const InLanes& x : in_lanes_)
+        if (const int64_t times = timesIn(a, x.whole, r))
+          return add(subtract(a, scale(x.whole, times)), scale(x.of, times));
+      continue;
+    }
     if (rem.kind != Atom::Kind::remainder) continue;
     for (const Term& q : a.terms) {
       const Atom& quo = atoms_[q.atom];
@@ -145,22 +170,28 @@ int64_t IndexSpace::unitOf(const Index& a, int64_t divisor) const {
 
 // Of a vector whose first place is a multiple of the divisor, whichever it is: known in each lane,
 // but for the first one's quotient.
-std::optional<Index> IndexSpace::dividedInLanes(Atom::Kind kind, const Index& a, int64_t divisor) {
-  if (a.terms.size() != 1) return {};
+const IndexSpace::InLanes* IndexSpace::dividedInLanes(const Index& a, int64_t divisor) {
+  for (const InLanes& known : in_lanes_)
+    if (known.divisor == divisor && known.of == a) return &known;
+  if (a.terms.size() != 1) return nullptr;
   const Term t = a.terms[0];
   const Atom vector = atoms_[t.atom];
-  if (vector.lanes == 0 || t.factor < 0 || t.factor * vector.lanes % divisor != 0) return {};
-  const bool want_quotient = kind == Atom::Kind::quotient;
-  std::vector<int64_t> at_lanes;
+  if (vector.lanes == 0 || t.factor < 0 || t.factor * vector.lanes % divisor != 0) return nullptr;
+  std::vector<int64_t> quotients, remainders;
   for (int64_t lane = 0; lane < vector.lanes; ++lane) {
     const int64_t place = t.factor * lane + a.constant;
-    at_lanes.push_back(want_quotient ? place / divisor : place % divisor);
+    quotients.push_back(place / divisor);
+    remainders.push_back(place % divisor);
   }
-  const int64_t most = std::ranges::max(at_lanes);
-  const Index in_lanes = known(std::move(at_lanes), most + 1);
-  if (!want_quotient) return in_lanes;
   const Index first = scalar(vector.value, std::max<int64_t>(vector.extent - vector.lanes + 1, 1));
-  return add(divided(kind, scale(first, t.factor), divisor), in_lanes);
+  InLanes in_lanes{.of = a, .divisor = divisor};
+  in_lanes.quotient =
+      add(divided(Atom::Kind::quotient, scale(first, t.factor), divisor),
+          known(quotients, quotients.back() + 1));
+  in_lanes.remainder = known(remainders, divisor);
+  in_lanes.whole = add(scale(in_lanes.quotient, divisor), in_lanes.remainder);
+  in_lanes_.push_back(std::move(in_lanes));
+  return &in_lanes_.back();
 }
 
 // Takes the multiples of the divisor out of `a`; what is left stands in one atom.
@@ -183,8 +214,8 @@ Index IndexSpace::divided(Atom::Kind kind, const Index& a, int64_t divisor) {
     const Index of_units = divided(kind, units, divisor / unit);
     return want_quotient ? add(whole, of_units) : add(scale(of_units, unit), below);
   }
-  if (const auto in_lanes = dividedInLanes(kind, rest, divisor))
-    return want_quotient ? add(whole, *in_lanes) : *in_lanes;
+  if (const InLanes* in_lanes = dividedInLanes(rest, divisor))
+    return want_quotient ? add(whole, in_lanes->quotient) : in_lanes->remainder;
   if (rest.terms.size() == 1 && rest.constant == 0 && rest.terms[0].factor == 1) {
     const Atom& only = atoms_[rest.terms[0].atom];
     if (only.is_loop && only.extent % divisor == 0)

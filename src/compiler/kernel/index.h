@@ -130,7 +130,13 @@ class IndexSpace {
   std::pair<Index, Index> inUnits(const Index& a, int64_t unit) const;
   int64_t unitOf(const Index& a, int64_t divisor) const;
   Index divided(Atom::Kind kind, const Index& a, int64_t divisor);
-  std::optional<Index> dividedInLanes(Atom::Kind kind, const Index& a, int64_t divisor);
+  // Of divisions whose parts are known in each lane: divisor * quotient + remainder = whole = of.
+  struct InLanes {
+    Index of;
+    int64_t divisor;
+    Index quotient, remainder, whole;
+  };
+  const InLanes* dividedInLanes(const Index& a, int64_t divisor);
   Index recombined(Index a) const;
   Index loopsOf(const Index& a) const;
   bool atLane(uint32_t id, int lane, int64_t* value) const;
@@ -150,6 +156,7 @@ class IndexSpace {
   Builder& builder_;
   std::vector<Atom> atoms_;
   std::vector<Split> splits_;
+  std::vector<InLanes> in_lanes_;
   std::vector<Index> bare_, bound_;
 };
 
