@@ -35,18 +35,23 @@ Indices indicesOf(const IndexSpace& space, std::span<const Loop> loops,
   return indices;
 }
 
-// How far an index goes with each loop; empty where it is irregular.
+// How far an index goes with each loop, by the terms that are loops.
+std::vector<int64_t> linearStrides(const Index& index, std::span<const size_t> loop_of_atom,
+                                   size_t loops) {
+  std::vector<int64_t> strides(loops, 0);
+  for (Term t : index.terms)
+    if (t.atom < loop_of_atom.size()) strides[loop_of_atom[t.atom]] = t.factor;
+  return strides;
+}
+
+// The same; empty where it is irregular.
 std::vector<int64_t> stridesOf(const IndexSpace& space, const Index& index,
                                std::span<const size_t> loop_of_atom, size_t loops) {
-  std::vector<int64_t> strides(loops, 0);
   for (Term t : index.terms) {
     const Atom& atom = space.atom(t.atom);
-    if (t.atom < loop_of_atom.size())
-      strides[loop_of_atom[t.atom]] = t.factor;
-    else if (!atom.is_loop && atom.kind != Atom::Kind::scalar)
-      return {};
+    if (!atom.is_loop && atom.kind != Atom::Kind::scalar) return {};
   }
-  return strides;
+  return linearStrides(index, loop_of_atom, loops);
 }
 
 // Whether a value may be another one from turn to turn of a loop, whose variables nothing defines.
@@ -84,6 +89,8 @@ Probe probe(const Lowering& lowering, std::span<const Loop> loops, size_t rank,
     result.bounds.push_back(stridesOf(space, use, loop_of_atom, loops.size()));
   for (Access& access : result.accesses) {
     result.strides.push_back(stridesOf(space, access.index, loop_of_atom, loops.size()));
+    if (result.strides.back().empty())
+      result.bare.push_back(linearStrides(access.index, loop_of_atom, loops.size()));
     for (Term t : access.index.terms) {
       const Atom& atom = space.atom(t.atom);
       if (atom.is_loop || atom.kind != Atom::Kind::scalar) continue;

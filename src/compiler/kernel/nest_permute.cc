@@ -36,7 +36,7 @@ class PermuteNest {
       if (strides.empty()) return false;
     held_ = storedScalar(bitsOf(dtype_));
     auto plan = planPermutation(loops_, loads(), stores(), byteSize(held_),
-                                low_.machine.vector_bytes);
+                                low_.machine.vector_bytes, widestWord());
     if (!plan) return false;
     plan_ = *plan;
     fill_.emplace(low_, space_, plan_, loops_, turned_access_, turned_.source, held_);
@@ -58,6 +58,13 @@ class PermuteNest {
   int64_t extent(size_t group) const { return loops_.groupExtent(group); }
   int64_t wordBytes() const { return plan_.word * byteSize(held_); }
   int64_t packedRow() const { return plan_.across() * plan_.outer_size; }
+
+  // Bytes of a word that is worth scratch memory: of what a cache holds half a vector, of what goes
+  // around the caches as much as stands for the rest of a line to come.
+  int64_t widestWord() const {
+    const bool is_large = m_.shape(low_.cluster.outputs[0]).bytes() >= kStreamedFar;
+    return is_large ? kLine : low_.machine.vector_bytes / 2;
+  }
 
   void probeAll(Emitter& e, const Indices& i) {
     const Dims& own = m_.shape(turned_.transpose).dims;

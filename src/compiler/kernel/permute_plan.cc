@@ -8,7 +8,6 @@ namespace tercel::kernel {
 namespace {
 
 constexpr int64_t kThin = 16;        // words of a short side, at most
-constexpr int64_t kWidestWord = 128; // bytes; longer ones are lines
 constexpr int64_t kLine = 256;       // bytes of a line that is no longer short
 constexpr int64_t kLongRow = 4096;   // bytes of a row in the output that is
 constexpr int64_t kFewWords = 8;     // written out
@@ -17,8 +16,10 @@ constexpr int64_t kFewBytes = 256;   // of a plane, not worth a task
 class Planner {
  public:
   Planner(const LoopPlan& loops, const std::vector<int64_t>& loads,
-          const std::vector<int64_t>& stores, int64_t element_bytes, int64_t vector_bytes)
-      : loops_(loops), bytes_(element_bytes), vector_bytes_(vector_bytes) {
+          const std::vector<int64_t>& stores, int64_t element_bytes, int64_t vector_bytes,
+          int64_t widest_word)
+      : loops_(loops), bytes_(element_bytes), vector_bytes_(vector_bytes),
+        widest_word_(widest_word) {
     for (size_t g = 0; g < loads.size(); ++g) outs_.push_back(g);
     ins_ = outs_;
     auto by = [](const std::vector<int64_t>& strides) {
@@ -38,7 +39,7 @@ class Planner {
     bytes_ *= plan_.word;
     if (chooseWithin()) return plan_;
     const bool is_word = bytes_ > 8 || (bytes_ & (bytes_ - 1));
-    if (is_word && bytes_ > kWidestWord) return {};
+    if (is_word && bytes_ > widest_word_) return {};
     const bool is_packed = !is_word && endsWithinLines();
     if (!is_word && !is_packed && plan_.word == 1 && !isThin(outs_[0]) && !isThin(ins_[0]))
       return {};
@@ -192,6 +193,7 @@ class Planner {
 
   const LoopPlan& loops_;
   int64_t bytes_, vector_bytes_;  // of an element, later of a word
+  int64_t widest_word_;
   std::vector<size_t> outs_, ins_;
   PermutePlan plan_;
 };
@@ -200,8 +202,9 @@ class Planner {
 
 std::optional<PermutePlan> planPermutation(const LoopPlan& loops, const std::vector<int64_t>& loads,
                                            const std::vector<int64_t>& stores,
-                                           int64_t element_bytes, int64_t vector_bytes) {
-  return Planner(loops, loads, stores, element_bytes, vector_bytes).plan();
+                                           int64_t element_bytes, int64_t vector_bytes,
+                                           int64_t widest_word) {
+  return Planner(loops, loads, stores, element_bytes, vector_bytes, widest_word).plan();
 }
 
 }  // namespace tercel::kernel

@@ -31,9 +31,11 @@ struct PermutePlan {
   bool is_packed = false;  // scratch memory is as the output; else there are gaps between places
 };
 
-// `loads` and `stores` are the strides of the loops' groups. None where whole tiles do better.
+// `loads` and `stores` are the strides of the loops' groups. None where whole tiles do better, or
+// where words are longer than `widest_word` bytes: those are lines.
 std::optional<PermutePlan> planPermutation(const LoopPlan& loops, const std::vector<int64_t>& loads,
                                            const std::vector<int64_t>& stores,
-                                           int64_t element_bytes, int64_t vector_bytes);
+                                           int64_t element_bytes, int64_t vector_bytes,
+                                           int64_t widest_word);
 
 }  // namespace tercel::kernel
