@@ -90,7 +90,9 @@ class Canonicaliser : public Rewriter {
       return true;
     }
     batchCountedPlaces(*this, id);
-    if (Value by = canonicalForm(*this, op); by.valid()) {
+    Value by = canonicalForm(*this, op);
+    if (!by.valid()) by = updateWithinRange(*this, op, ranges_);
+    if (by.valid()) {
       replace(op.result(), by);
       return true;
     }

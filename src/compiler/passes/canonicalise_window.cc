@@ -90,6 +90,24 @@ Value placedScatterRule(Rewriter& rw, const Op& op) {
   return rw.dynamicUpdateSlice(op.operand(0), update, starts);
 }
 
+// The number that stands at one place of a few that were put together; invalid: of another kind.
+Value numberAt(const Rewriter& rw, Value numbers, int64_t at) {
+  for (;;) {
+    if (rw.shape(numbers).rank() == 0) return numbers;
+    const Op* op = rw.def(numbers);
+    if (!op) return {};
+    if (op->kind == OpKind::concatenate_ && rw.shape(numbers).rank() == 1) {
+      auto part = op->operands.begin();
+      while (rw.shape(*part).elements() <= at) at -= rw.shape(*part++).elements();
+      numbers = *part;
+    } else if (op->kind == OpKind::reshape_) {
+      numbers = op->operand(0);
+    } else {
+      return {};
+    }
+  }
+}
+
 // How many of the last dimensions the windows have whole.
 size_t wholeDimensions(const Rewriter& rw, const Op& op) {
   const Dims &dims = rw.shape(op.operand(0)).dims, &updates = rw.shape(op.operand(2)).dims;
@@ -138,6 +156,28 @@ Value lineRule(Rewriter& rw, const Op& op) {
 }
 
 }  // namespace
+
+Value updateWithinRange(Rewriter& rw, const Op& op, const IntegerRanges& ranges) {
+  if (op.kind != OpKind::scatter_ || op.operands.size() != 3) return {};
+  const Region& body = rw.module().region(op.regions[0]);
+  if (body.results[0] != body.args[1]) return {};
+  const Dims& dims = rw.shape(op.operand(0)).dims;
+  const Ints& map = op.ints(AttrKey::scatter_dims_to_operand_dims);
+  const auto depth = static_cast<int64_t>(map.size());
+  if (rw.shape(op.operand(1)).elements() != depth) return {};
+  const Dims window = windowOf(rw, op);
+  if (elementCount(window) != rw.shape(op.operand(2)).elements()) return {};
+  Values starts(dims.size(), Value{});
+  for (int64_t k = 0; k < depth; ++k) {
+    const Value start = numberAt(rw, op.operand(1), k);
+    const std::optional<Range> range = start.valid() ? ranges.of(rw, start) : std::nullopt;
+    if (!range || range->low < 0 || range->high > dims[map[k]] - window[map[k]]) return {};
+    starts[map[k]] = start;
+  }
+  for (Value& start : starts)
+    if (!start.valid()) start = rw.splat({rw.shape(op.operand(1)).dtype, {}}, 0);
+  return rw.dynamicUpdateSlice(op.operand(0), rw.reshape(op.operand(2), window), starts);
+}
 
 Value canonicalWindow(Rewriter& rw, const Op& op) {
   switch (op.kind) {

@@ -1,6 +1,7 @@
 // The rule sets of the rewriting passes. A rule returns what stands for the op's only result from
 // now on, or an invalid Value to keep the op.
 #pragma once
+#include "compiler/passes/ranges.h"
 #include "compiler/passes/rewriter.h"
 
 namespace tercel::passes {
@@ -35,6 +36,8 @@ ir::Value canonicalGather(Rewriter& rw, const ir::Op& op);
 void batchCountedPlaces(Rewriter& rw, ir::OpId id);
 // canonicalise_window.cc: gathers and scatters of one window
 ir::Value canonicalWindow(Rewriter& rw, const ir::Op& op);
+// A scatter of one window whose place is known to be within the operand.
+ir::Value updateWithinRange(Rewriter& rw, const ir::Op& scatter, const IntegerRanges& ranges);
 // canonicalise_product.cc: dot_general and convolution
 ir::Value canonicalProduct(Rewriter& rw, const ir::Op& op);
 // sum_of_products.cc, for a reduce that is the only reader of what it adds up

@@ -9,6 +9,12 @@ namespace {
 
 constexpr int64_t kAlign = 64;
 
+// Behind a large array there is room, so that the next one begins at another place of a page: as
+// the allocator (runtime/allocator.cc) gives blocks, and for the same reason.
+int64_t spaceOf(int64_t bytes) {
+  constexpr int64_t kStagger = 1920, kStaggeredFrom = 64 << 10;
+  return roundUp(bytes, kAlign) + (bytes < kStaggeredFrom ? 0 : kStagger);
+}
 
 }  // namespace
 
@@ -38,12 +44,12 @@ int64_t assignOffsets(std::vector<Storage>& storages, std::vector<StorageId> ord
     size_t position = 0;
     for (; position < live.size(); ++position) {
       const Storage& other = storages[live[position]];
-      if (at + roundUp(s.bytes, kAlign) <= other.offset) break;
-      at = std::max(at, other.offset + roundUp(other.bytes, kAlign));
+      if (at + spaceOf(s.bytes) <= other.offset) break;
+      at = std::max(at, other.offset + spaceOf(other.bytes));
     }
     s.offset = at;
     live.insert(live.begin() + static_cast<int64_t>(position), id);
-    size = std::max(size, at + roundUp(s.bytes, kAlign));
+    size = std::max(size, at + spaceOf(s.bytes));
   }
   return size;
 }
