@@ -84,13 +84,15 @@ class Fusion {
   // Whether it is as cheap in each of them as where it stands. The epilogue of a product goes over
   // the few elements of a tile at a time.
   bool mayDoAgain(uint32_t p, const std::vector<UsesIn>& uses) const {
-    constexpr double kPadded = 1.1;  // repeats: the domain of a pad is larger
+    constexpr double kPadded = 1.1;  // the domain of a pad is larger
+    constexpr double kOften = 4;     // of neighbours, where it is a step
+    const double weight = opWeight(m_, op(p)), repeats = weight <= 1 ? kOften : kPadded;
     return std::ranges::all_of(uses, [&](const UsesIn& in) {
       const Group& group = groups_[in.group];
       const AccessMap map = groups_.mapIn(p, in);
-      const bool fits = group.weight + opWeight(m_, op(p)) <= kMaxClusterWeight;
+      const bool fits = group.weight + weight <= kMaxClusterWeight;
       const bool in_order = map.regular || !(map.turned || map.divided);
-      if (!fits || keptApart(p, in.group) || !in_order || map.repeats > kPadded) return false;
+      if (!fits || keptApart(p, in.group) || !in_order || map.repeats > repeats) return false;
       return !group.has_heavy || (map.isIdentity(group.domain) && readsNumbersBeside(m_, op(p)));
     });
   }
