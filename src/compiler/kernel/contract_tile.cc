@@ -86,7 +86,7 @@ ContractNest::Sums ContractNest::bySubnormals(const std::function<Sums()>& sums)
 
 ContractNest::Sums ContractNest::sumsOf(const Tile& tile) {
   int64_t columns = tiling_.along_k ? tiling_.panel() : ownVectors(tile);
-  int lanes = tiling_.along_k ? sumLanes(low_.machine, byteSize(sum_)) : tiling_.lanes;
+  int lanes = tiling_.along_k ? tiling_.sum_lanes : tiling_.lanes;
   V zero = b_.constant({sum_, static_cast<uint16_t>(lanes)}, 0);
   V bias = b_.imul(tile.n_slot, b_.index(tiling_.panel()));
   Sums sums;

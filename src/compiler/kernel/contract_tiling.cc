@@ -152,22 +152,26 @@ bool isNear(const ContractSide& side) {
 // Few columns, or few rows of what would have to be turned: whole vectors are found only along k.
 bool suitsAlong(const ContractSizes& s, const Machine& machine) {
   const ContractSide &m = s.m_side, &n = s.n_side;
-  constexpr int64_t kFew = 8;
+  constexpr int64_t kFew = 8, kShort = 3;
   int64_t lanes = sumLanes(machine, s.sum_bytes);
   if (m.unit != 1) return false;
   bool few_columns =
       s.columns() <= kFew && s.rows() >= kFew && m.sum_stride == 1 && n.own_stride != 0;
   // Columns of several units lie side by side for less than a vector.
   bool apart = n.own_stride != 1 || n.unit > 1;
-  bool few_rows = s.rows() <= kFew && isNear(n) && apart;
-  return (few_columns && s.inner_k >= lanes && s.k >= 2 * lanes) ||
-         (few_rows && 2 * s.inner_k >= lanes);
+  int64_t most_rows = 2 * s.inner_k >= lanes ? kFew : s.inner_k - 2;  // each reads all columns
+  bool few_rows = s.rows() <= most_rows && isNear(n) && apart;
+  bool fills = s.inner_k > kShort || (s.inner_k == kShort && s.columns() <= kShort);
+  return (few_columns && s.inner_k >= lanes && s.k >= 2 * lanes) || (few_rows && fills);
 }
 
 // Powers of two of rows and columns, whose sums of lanes fit one vector.
 void chooseAlong(const ContractSizes& s, const Machine& machine, ContractTiling& t) {
-  int64_t room = sumLanes(machine, s.sum_bytes), most_columns = s.m < 4 ? 8 : 4;
+  const int64_t most_columns = s.m < 4 ? 8 : 4;
   t.along_k = true;
+  t.sum_lanes = sumLanes(machine, s.sum_bytes);
+  while (t.sum_lanes / 2 >= s.inner_k) t.sum_lanes /= 2;
+  const int64_t room = t.sum_lanes;
   t.vectors = t.lanes = 1;
   t.rows = 1;
   while (t.lanes < s.n && t.lanes < most_columns && t.lanes < room) t.lanes *= 2;

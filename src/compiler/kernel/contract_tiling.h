@@ -42,7 +42,9 @@ struct ContractTiling {
   int last_vectors = 1;  // so many of a line's last panel, where the others are the tile's before
   int64_t rows = 1;
   bool in_tiles = false;  // a block of the machine's tiles instead, which take words of both sides
-  bool along_k = false;  // vectors lie along the sum instead; one for each row and column
+  // Vectors lie along the sum instead; one for each row and column, of so many lanes.
+  bool along_k = false;
+  int sum_lanes = 1;
   bool pack_m = false, pack_n = false;
   // So many neighbours along the sum are packed in one lane of 32 bits. Steps of the sum are these
   // words; the last one may lack some.
