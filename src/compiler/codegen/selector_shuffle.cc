@@ -157,6 +157,7 @@ Selector::Reg Selector::shuffleWithin(const Inst& inst, Reg a, Type from) {
     Reg wide = newReg(type), none = undefined(type);
     const char* part = from_bits == 256 ? "sub_ymm" : "sub_xmm";
     start("INSERT_SUBREG", wide).addReg(none).addReg(a).addImm(names_.part(part));
+    if (first == 0) return wide;
     return permute(inst, wide, Reg(), type);
   }
   Inst whole = inst;  // in the wider vector, of which the first lanes are taken

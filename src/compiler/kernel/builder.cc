@@ -325,6 +325,10 @@ V Builder::select(V condition, V a, V b) {
                                          : comparedInLanes(condition, lanes, type(a).scalar);
   a = widen(a, lanes);
   b = widen(b, lanes);
+  const Inst* before = kernel_.def(a);
+  if (before && before->op == Opcode::select && before->operands[0] == condition &&
+      before->operands[2] == b)
+    return a;
   return pure(Opcode::select, type(a), {condition, a, b});
 }
 

@@ -6,6 +6,7 @@
 #include <optional>
 #include <functional>
 #include <map>
+#include <set>
 #include <span>
 #include <unordered_map>
 #include <utility>
@@ -34,7 +35,8 @@ class Builder {
   V taskBegin() const { return kernel_.blocks[0].args[0]; }
   V taskEnd() const { return kernel_.blocks[0].args[1]; }
 
-  BufferId addParam(Scalar element, bool read_only);
+  // Of so many elements, where that is known.
+  BufferId addParam(Scalar element, bool read_only, int64_t elements = 0);
   BufferId addScratch(Scalar element, int64_t elements);
   // Of complex numbers: their real parts; the imaginary ones have a buffer of their own. In params
   // they lie in pairs.
@@ -147,6 +149,7 @@ class Builder {
  private:
   bool staysInScratch(BufferId buffer, V index, int lanes, int64_t offset) const;
   bool endsInSlack(BufferId buffer, V index, V mask, int64_t offset) const;
+  V loadFirst(BufferId buffer, V index, V mask, int64_t count, int64_t offset);
   Values inlineTrips(int64_t lo, int64_t hi, int64_t step, std::span<const V> carried,
                      const std::function<Values(V, std::span<const V>)>& body);
   void moveTile(Opcode op, int16_t tile, BufferId buffer, V index, int64_t pitch, int64_t offset);
@@ -167,6 +170,9 @@ class Builder {
 
   Kernel& kernel_;
   std::map<BufferId, BufferId> imaginary_;  // by the buffer of the real parts
+  // What comes from beyond the near caches, of which no whole vector was read so far: those would
+  // have called for what lies behind them.
+  std::set<BufferId> far_in_parts_;
   BlockId current_ = 0;
   BlockId root_ = 0;  // the outermost block around it: the kernel's body or a function's
   int rare_calls_ = 0;

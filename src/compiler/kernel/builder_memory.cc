@@ -2,14 +2,20 @@
 #include "compiler/kernel/builder.h"
 
 #include <algorithm>
+#include <bit>
 #include <functional>
+#include <numeric>
 
 #include "core/integers.h"
 #include "core/status.h"
 
 namespace tercel::kernel {
 
-BufferId Builder::addParam(Scalar element, bool read_only) {
+BufferId Builder::addParam(Scalar element, bool read_only, int64_t elements) {
+  constexpr int64_t kFar = 1 << 20;  // bytes, more than a core's own caches hold
+  const int64_t size = byteSize(element);
+  if (read_only && size >= 4 && elements * size > kFar)
+    far_in_parts_.insert(static_cast<BufferId>(kernel_.buffers.size()));
   Buffer buffer{.element = element, .param = kernel_.params++, .read_only = read_only};
   kernel_.buffers.push_back(buffer);
   return static_cast<BufferId>(kernel_.buffers.size() - 1);
@@ -63,6 +69,7 @@ bool Builder::endsInSlack(BufferId buffer, V index, V mask, int64_t offset) cons
 
 V Builder::load(BufferId buffer, V index, int lanes, int64_t offset) {
   const Buffer& b = kernel_.buffers[buffer];
+  if (lanes * byteSize(b.element) >= machine.vector_bytes) far_in_parts_.erase(buffer);
   Inst inst{.op = Opcode::load,
             .type = {b.element, static_cast<uint16_t>(lanes)},
             .operands = {index},
@@ -71,9 +78,37 @@ V Builder::load(BufferId buffer, V index, int lanes, int64_t offset) {
   return b.read_only ? share(std::move(inst)) : emit(std::move(inst), current_);
 }
 
+// By two smaller vectors, which overlap where what is left is no vector: what comes from far comes
+// sooner by loads without a mask.
+V Builder::loadFirst(BufferId buffer, V index, V mask, int64_t count, int64_t offset) {
+  const Type whole = type(mask).with(kernel_.buffers[buffer].element);
+  const auto low = static_cast<int>(std::bit_floor(static_cast<uint64_t>(count)));
+  const auto rest = static_cast<int>(count) - low;
+  auto firstOf = [](int64_t some, int of) {
+    std::vector<int16_t> list(static_cast<size_t>(of), -1);
+    std::iota(list.begin(), list.begin() + some, int16_t{0});
+    return list;
+  };
+  std::vector<int16_t> list = firstOf(count, whole.lanes);
+  V x = load(buffer, index, low, offset), y = x;
+  if (rest == 1) {
+    y = widen(load(buffer, index, 1, offset + low), low);
+  } else if (std::has_single_bit(static_cast<unsigned>(rest))) {
+    y = load(buffer, index, rest, offset + low);
+    y = shuffle(y, y, firstOf(rest, low));
+  } else if (rest > 0) {
+    y = load(buffer, index, low, offset + rest);
+    for (int i = low; i < count; ++i) list[static_cast<size_t>(i)] += static_cast<int16_t>(low - rest);
+  }
+  return select(mask, shuffle(x, y, list), constant(whole, 0));
+}
+
 V Builder::loadMasked(BufferId buffer, V index, V mask, int64_t offset) {
   if (staysInScratch(buffer, index, type(mask).lanes, offset))
     return load(buffer, index, type(mask).lanes, offset);
+  const std::optional<int64_t> first = firstLanesOf(mask);
+  if (first && *first > 1 && *first < type(mask).lanes && far_in_parts_.contains(buffer))
+    return loadFirst(buffer, index, mask, *first, offset);
   const Buffer& b = kernel_.buffers[buffer];
   Inst inst{.op = Opcode::load_masked,
             .type = type(mask).with(b.element),

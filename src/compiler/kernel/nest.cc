@@ -59,7 +59,8 @@ void KernelLowering::addParams() {
     for (int32_t a : *list)
       if (a >= 0) overwritten[static_cast<size_t>(a)] = true;
   for (size_t i = 0; i < cluster.inputs.size(); ++i)
-    input_buffers.push_back(builder.addParam(inMemory(cluster.inputs[i]), !overwritten[i]));
+    input_buffers.push_back(builder.addParam(inMemory(cluster.inputs[i]), !overwritten[i],
+                                             module.shape(cluster.inputs[i]).elements()));
   auto entry = [](const std::vector<int32_t>& list, size_t i) {
     return i < list.size() ? list[i] : -1;
   };
