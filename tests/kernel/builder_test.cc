@@ -86,6 +86,32 @@ TEST_F(Order, StoresAreTakenOutAndAppended) {
                             "  store #0[%1], %3 : f32\n  store #0[%0], %2 : f32x4\n");
 }
 
+// Lanes that are left out are 0 all the same.
+TEST_F(Order, FarRowsAreReadInParts) {
+  auto readFirst = [&](int64_t elements, int64_t count) {
+    const BufferId x = b.addParam(Scalar::f32, true, elements);
+    const Type type{Scalar::i32, 16};
+    b.loadMasked(x, begin, b.compare(Opcode::icmp, Predicate::slt, b.laneIds(type),
+                                     b.integer(type, count)));
+    return x;
+  };
+  readFirst(1000, 10);
+  EXPECT_NE(bodyOf(kernel).find("load_masked #0"), std::string::npos);
+  for (int64_t count : {5, 8, 10, 11}) readFirst(1 << 20, count);
+  const std::string body = bodyOf(kernel);
+  for (const char* part : {"load #1[%0] : f32x4", "load #1[%0 + 4] : f32", "load #2[%0] : f32x8",
+                           "load #3[%0 + 8] : f32x2", "load #4[%0 + 3] : f32x8", "select"})
+    EXPECT_NE(body.find(part), std::string::npos) << part << body;
+  EXPECT_EQ(body.find("load_masked #1"), std::string::npos) << body;
+}
+
+TEST_F(Fold, OneChoiceIsMadeOnce) {
+  V flag = b.compare(Opcode::icmp, Predicate::slt, begin, end);
+  V once = b.select(flag, begin, end);
+  EXPECT_EQ(b.select(flag, once, end), once);
+  EXPECT_NE(b.select(flag, once, begin), once);
+}
+
 TEST_F(Share, InnerBlocksUseOuterValues) {
   V outer = b.imul(begin, end);
   b.forLoop(begin, end, 1, [&](V) { EXPECT_EQ(b.imul(begin, end), outer); });
