@@ -106,7 +106,45 @@ void ElementLoops::chooseVectors() {
   const bool is_short = 8 * extent <= 7 * lanes_ || opsWithin(1) <= kFewOps;
   const bool in_two = overlapsLast() || (is_short && writesWhatItReads());
   if (lanes_ > extent && in_two) lanes_ /= 2;
+  if (splitsFarLines() && !streams()) lanes_ /= 2;
   step_ = lanes_;
+}
+
+// Whether vectors of whole cache lines that begin within a line are read of arrays that no near cache
+// holds, and little is computed of them: vectors of half a line cross from one to the next half as
+// often.
+bool ElementLoops::splitsFarLines() const {
+  constexpr int64_t kFewestSplit = 3;
+  constexpr double kLittle = 0.6;  // nanoseconds of an element
+  if (lanes_ * widest() != kLineBytes || low_.cluster.nest != Nest::loop) return false;
+  double cost = 0;
+  for (ir::OpId id : low_.cluster.ops) cost += elementCost(low_.module, low_.module.op(id));
+  if (cost > kLittle) return false;
+  int64_t split = 0;
+  for (size_t a = 0; a < plan_.accesses.size(); ++a) split += splitsFarLines(a);
+  return split >= kFewestSplit;
+}
+
+bool ElementLoops::streams() const {
+  return is_whole_ && low_.cluster.nest == Nest::loop && loops_ > 0 &&
+         streamsOnce(low_, lanes_, plan_.groupExtent(loops_ - 1) * short_.length);
+}
+
+bool ElementLoops::splitsFarLines(size_t access) const {
+  constexpr int64_t kFar = 6 << 20;  // bytes
+  const Access& a = plan_.accesses[access];
+  const auto& strides = plan_.strides[access];
+  if (a.is_store || strides.empty() || strides.back() != 1) return false;
+  const auto& buffers = b_.kernel().buffers;
+  const auto read = std::ranges::find(buffers, a.param, &Buffer::param);
+  const bool is_slice = read->alias_of >= 0;  // kernels serve slices from any place on
+  const auto input = static_cast<size_t>(
+      is_slice ? buffers[static_cast<size_t>(read->alias_of)].param : a.param);
+  const auto& inputs = low_.cluster.inputs;
+  if (input >= inputs.size() || low_.module.shape(inputs[input]).bytes() < kFar) return false;
+  auto isWithin = [&](int64_t places) { return places % lanes_ != 0; };
+  return is_slice || isWithin(a.index.constant) ||
+         std::any_of(strides.begin(), strides.end() - 1, isWithin);
 }
 
 void ElementLoops::goOverRows() {
@@ -294,8 +332,7 @@ void ElementLoops::emitBody(const std::vector<Index>& groups, Guard guard, const
   Emitter e(b_, space_, low_.module, lanes_);
   low_.bindInputs(e);
   for (size_t s = 0; s < values.size(); ++s) e.bindElem(short_.same[s], alongRows(values[s], v));
-  e.streaming = is_whole_ && low_.cluster.nest == Nest::loop && loops_ > 0 &&
-                streamsOnce(low_, lanes_, plan_.groupExtent(loops_ - 1) * short_.length);
+  e.streaming = streams();
   e.guarded(guard, [&] {
     evaluate_(e, domainIndices(space_, plan_, piece_.extents.size(), groups));
   });

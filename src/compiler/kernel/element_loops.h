@@ -46,6 +46,9 @@ class ElementLoops {
   int64_t workOfElement() const;
   int widest() const;
   void chooseVectors();
+  bool splitsFarLines() const;
+  bool splitsFarLines(size_t access) const;
+  bool streams() const;
   bool overlapsLast() const;
   bool writesWhatItReads() const;
   bool knowsPlaces() const;
