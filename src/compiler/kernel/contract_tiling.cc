@@ -27,9 +27,10 @@ bool isFar(const ContractSide& side) { return side.widest_sum_stride * side.byte
 // far apart, which the machine then fetches ahead.
 constexpr int64_t kStreamRows = 4, kStreamVectors = 4, kStreamSteps = 8;
 bool streams(const ContractSizes& s) {
-  constexpr int64_t kLarge = 1 << 20;
+  constexpr int64_t kLarge = 1 << 20, kFewestRows = 2, kMostTogether = 8;
+  const int64_t together = s.rows() <= kFewestRows ? std::min(s.batches, kMostTogether) : 1;
   return s.rows() <= kStreamRows && s.n_side.own_stride == 1 && isFar(s.n_side) &&
-         s.k * s.n * s.n_side.bytes >= kLarge;
+         together * s.k * s.n * s.n_side.bytes >= kLarge;
 }
 
 // Cycles of a tile for one step of the sum: two multiply-adds or hardly more loads than one a
