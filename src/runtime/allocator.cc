@@ -9,6 +9,7 @@
 #include <cstring>
 #include <limits>
 
+#include "core/integers.h"
 #include "runtime/engine/host.h"
 
 namespace tercel::runtime {
@@ -28,12 +29,12 @@ constexpr int64_t kStaggeredFrom = 64 << 10;
 
 void* fromMachine(int64_t bytes) {
   static std::atomic<uint32_t> blocks{0};
-  if (bytes < kStaggeredFrom)
-    return std::aligned_alloc(Allocator::kAlign, static_cast<size_t>(bytes));
-  const bool huge = bytes >= kHugeFrom;
-  const int64_t align = huge ? kHugePage : kPage;
-  const int64_t rounded = (bytes + align - 1) / align * align;
-  void* data = std::aligned_alloc(static_cast<size_t>(align), static_cast<size_t>(rounded + kPage));
+  const bool huge = bytes >= kHugeFrom, staggered = bytes >= kStaggeredFrom;
+  const int64_t align = huge ? kHugePage : staggered ? kPage : Allocator::kAlign;
+  const int64_t rounded = roundUp(bytes, align);
+  const int64_t all = roundUp(rounded + (staggered ? kPage : 0), align);
+  void* data = std::aligned_alloc(static_cast<size_t>(align), static_cast<size_t>(all));
+  if (!staggered) return data;
   // Only advice: it costs nothing where the machine does not take it.
   if (data && huge) madvise(data, static_cast<size_t>(rounded), MADV_HUGEPAGE);
   const int64_t at = blocks.fetch_add(1, std::memory_order_relaxed) * kStagger % kPage;

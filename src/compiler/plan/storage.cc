@@ -49,7 +49,7 @@ int64_t assignOffsets(std::vector<Storage>& storages, std::vector<StorageId> ord
     }
     s.offset = at;
     live.insert(live.begin() + static_cast<int64_t>(position), id);
-    size = std::max(size, at + spaceOf(s.bytes));
+    size = std::max(size, at + roundUp(s.bytes, kAlign));
   }
   return size;
 }
