@@ -98,7 +98,8 @@ V Builder::loadFirst(BufferId buffer, V index, V mask, int64_t count, int64_t of
     y = shuffle(y, y, firstOf(rest, low));
   } else if (rest > 0) {
     y = load(buffer, index, low, offset + rest);
-    for (int i = low; i < count; ++i) list[static_cast<size_t>(i)] += static_cast<int16_t>(low - rest);
+    for (int i = low; i < count; ++i)
+      list[static_cast<size_t>(i)] += static_cast<int16_t>(low - rest);
   }
   return select(mask, shuffle(x, y, list), constant(whole, 0));
 }
