@@ -10,6 +10,7 @@
 #include <limits>
 
 #include "core/integers.h"
+#include "core/stagger.h"
 #include "runtime/engine/host.h"
 
 namespace tercel::runtime {
@@ -18,14 +19,6 @@ namespace {
 constexpr int64_t kHugePage = 2 << 20;
 constexpr int64_t kHugeFrom = 4 << 20;
 constexpr int64_t kLargest = int64_t{1} << 50;
-
-// Large blocks do not begin all at the same place of a page: what goes in steps of a power of two
-// through several arrays would find their lines in the same few sets of a cache. A block lies about
-// half a page from the one before, and a little below the one before that: a machine that compares
-// only places within a page takes a load for one of what was just stored, where an array that is read
-// lies a little below one that is written.
-constexpr int64_t kPage = 4096, kStagger = 1920;
-constexpr int64_t kStaggeredFrom = 64 << 10;
 
 void* fromMachine(int64_t bytes) {
   static std::atomic<uint32_t> blocks{0};

@@ -27,8 +27,8 @@ bool isFar(const ContractSide& side) { return side.widest_sum_stride * side.byte
 // far apart, which the machine then fetches ahead.
 constexpr int64_t kStreamRows = 4, kStreamVectors = 4, kStreamSteps = 8;
 bool streams(const ContractSizes& s) {
-  constexpr int64_t kLarge = 1 << 20, kFewestRows = 2, kMostTogether = 8;
-  const int64_t together = s.rows() <= kFewestRows ? std::min(s.batches, kMostTogether) : 1;
+  constexpr int64_t kLarge = 1 << 20, kVeryFewRows = 2, kMostTogether = 8;
+  const int64_t together = s.rows() <= kVeryFewRows ? std::min(s.batches, kMostTogether) : 1;
   return s.rows() <= kStreamRows && s.n_side.own_stride == 1 && isFar(s.n_side) &&
          together * s.k * s.n * s.n_side.bytes >= kLarge;
 }

@@ -1,6 +1,7 @@
 // Gathers and scatters of one window: slices, and updates of a slice. Scatters of windows of several
 // dimensions: lines.
 #include <algorithm>
+#include <optional>
 
 #include "compiler/passes/constants.h"
 #include "compiler/passes/dimensions.h"
@@ -47,6 +48,16 @@ Dims windowOf(const Rewriter& rw, const Op& op) {
   return window;
 }
 
+// That of a scatter of one window to one operand.
+std::optional<Dims> onlyWindow(const Rewriter& rw, const Op& op) {
+  const size_t depth = op.ints(AttrKey::scatter_dims_to_operand_dims).size();
+  if (op.operands.size() != 3) return {};
+  if (rw.shape(op.operand(1)).elements() != static_cast<int64_t>(depth)) return {};
+  Dims window = windowOf(rw, op);
+  if (elementCount(window) != rw.shape(op.operand(2)).elements()) return {};
+  return window;
+}
+
 Ints startOf(const Rewriter& rw, const Op& op, const Literal& indices) {
   const Ints& map = op.ints(AttrKey::scatter_dims_to_operand_dims);
   Ints start(rw.shape(op.operand(0)).rank(), 0);
@@ -70,18 +81,15 @@ Value updateOf(Rewriter& rw, const Op& op, const Ints& start, const Dims& window
 
 // At a known place.
 Value placedScatterRule(Rewriter& rw, const Op& op) {
-  if (op.operands.size() != 3) return {};
-  const Literal* indices = constantOf(rw, op.operand(1));
-  const size_t depth = op.ints(AttrKey::scatter_dims_to_operand_dims).size();
-  if (!indices || indices->shape().elements() != static_cast<int64_t>(depth)) return {};
+  const std::optional<Dims> window = onlyWindow(rw, op);
+  const Literal* indices = window ? constantOf(rw, op.operand(1)) : nullptr;
+  if (!indices) return {};
   const Dims& dims = rw.shape(op.operand(0)).dims;
-  const Dims window = windowOf(rw, op);
-  if (elementCount(window) != rw.shape(op.operand(2)).elements()) return {};
   const Ints start = startOf(rw, op, *indices);
   for (size_t d = 0; d < dims.size(); ++d)
-    if (start[d] < 0 || start[d] > dims[d] - window[d]) return op.operand(0);
+    if (start[d] < 0 || start[d] > dims[d] - (*window)[d]) return op.operand(0);
   const Value update = rw.beforeReader(op.operand(0), [&] {
-    return updateOf(rw, op, start, window);
+    return updateOf(rw, op, start, *window);
   });
   if (!update.valid()) return {};
   Values starts;
@@ -158,25 +166,23 @@ Value lineRule(Rewriter& rw, const Op& op) {
 }  // namespace
 
 Value updateWithinRange(Rewriter& rw, const Op& op, const IntegerRanges& ranges) {
-  if (op.kind != OpKind::scatter_ || op.operands.size() != 3) return {};
+  if (op.kind != OpKind::scatter_) return {};
   const Region& body = rw.module().region(op.regions[0]);
   if (body.results[0] != body.args[1]) return {};
+  const std::optional<Dims> window = onlyWindow(rw, op);
+  if (!window) return {};
   const Dims& dims = rw.shape(op.operand(0)).dims;
   const Ints& map = op.ints(AttrKey::scatter_dims_to_operand_dims);
-  const auto depth = static_cast<int64_t>(map.size());
-  if (rw.shape(op.operand(1)).elements() != depth) return {};
-  const Dims window = windowOf(rw, op);
-  if (elementCount(window) != rw.shape(op.operand(2)).elements()) return {};
   Values starts(dims.size(), Value{});
-  for (int64_t k = 0; k < depth; ++k) {
-    const Value start = numberAt(rw, op.operand(1), k);
+  for (size_t k = 0; k < map.size(); ++k) {
+    const Value start = numberAt(rw, op.operand(1), static_cast<int64_t>(k));
     const std::optional<Range> range = start.valid() ? ranges.of(rw, start) : std::nullopt;
-    if (!range || range->low < 0 || range->high > dims[map[k]] - window[map[k]]) return {};
+    if (!range || range->low < 0 || range->high > dims[map[k]] - (*window)[map[k]]) return {};
     starts[map[k]] = start;
   }
   for (Value& start : starts)
     if (!start.valid()) start = rw.splat({rw.shape(op.operand(1)).dtype, {}}, 0);
-  return rw.dynamicUpdateSlice(op.operand(0), rw.reshape(op.operand(2), window), starts);
+  return rw.dynamicUpdateSlice(op.operand(0), rw.reshape(op.operand(2), *window), starts);
 }
 
 Value canonicalWindow(Rewriter& rw, const Op& op) {

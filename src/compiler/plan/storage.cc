@@ -3,16 +3,15 @@
 #include <algorithm>
 
 #include "core/integers.h"
+#include "core/stagger.h"
 
 namespace tercel::plan {
 namespace {
 
 constexpr int64_t kAlign = 64;
 
-// Behind a large array there is room, so that the next one begins at another place of a page: as
-// the allocator (runtime/allocator.cc) gives blocks, and for the same reason.
+// Behind a large array there is room, so that the next one begins at another place of a page.
 int64_t spaceOf(int64_t bytes) {
-  constexpr int64_t kStagger = 1920, kStaggeredFrom = 64 << 10;
   return roundUp(bytes, kAlign) + (bytes < kStaggeredFrom ? 0 : kStagger);
 }
 
