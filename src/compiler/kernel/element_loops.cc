@@ -135,11 +135,8 @@ bool ElementLoops::splitsFarLines(size_t access) const {
   const Access& a = plan_.accesses[access];
   const auto& strides = plan_.strides[access];
   if (a.is_store || strides.empty() || strides.back() != 1) return false;
-  const auto& buffers = b_.kernel().buffers;
-  const auto read = std::ranges::find(buffers, a.param, &Buffer::param);
-  const bool is_slice = read->alias_of >= 0;  // kernels serve slices from any place on
-  const auto input = static_cast<size_t>(
-      is_slice ? buffers[static_cast<size_t>(read->alias_of)].param : a.param);
+  const bool is_slice = a.slice_of >= 0;  // kernels serve slices from any place on
+  const auto input = static_cast<size_t>(is_slice ? a.slice_of : a.param);
   const auto& inputs = low_.cluster.inputs;
   if (input >= inputs.size() || low_.module.shape(inputs[input]).bytes() < kFar) return false;
   auto isWithin = [&](int64_t places) { return places % lanes_ != 0; };

@@ -31,8 +31,9 @@ struct Access {
   int64_t element_bytes = 0;
   bool is_store = false;
   bool is_placed = false;  // at a place that is found out at run time
-  int32_t param = -1;  // of the kernel, that it is of
+  int32_t param = -1;  // of a kernel of the cluster alone, that it is of
   bool places_vary = false;  // at one for each element
+  int32_t slice_of = -1;  // the param that `param` is a slice of, if any
 };
 
 // 0 <= index < extent had to be asked.

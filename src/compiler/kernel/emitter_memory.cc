@@ -42,9 +42,16 @@ Elem Emitter::loadAt(BufferId buffer, DType dtype, const Index& index, bool stra
     return {loadAt(buffer, realPart(dtype), index, strays).re,
             loadAt(*imaginary, realPart(dtype), index, strays).re};
   dtype = movedAs(dtype);
-  if (record)
-    record->push_back({index, static_cast<int64_t>(byteSize(dtype)), false, false,
-                       b_.kernel().buffers[buffer].param});
+  if (record) {
+    const auto& buffers = b_.kernel().buffers;
+    const Buffer& read = buffers[buffer];
+    const bool is_slice = read.alias_of >= 0;
+    record->push_back({.index = index,
+                       .element_bytes = static_cast<int64_t>(byteSize(dtype)),
+                       .param = read.param,
+                       .slice_of = is_slice ? buffers[static_cast<size_t>(read.alias_of)].param
+                                            : -1});
+  }
   const Elem stored = loadStored(buffer, isComplex(dtype), index, strays);
   if (computedScalar(dtype) == storedScalar(dtype)) return stored;
   return {b_.cast(Opcode::fpext, stored.re, computedScalar(dtype)), {}};
