@@ -40,6 +40,7 @@ kernel::Machine machineOf(const codegen::Target& target) {
   machine.has_bf16_dot = target.has_bf16_dot;
   machine.lookup_bytes = target.lookup_bytes;
   machine.has_tiles = target.has_tiles;
+  machine.has_half_arithmetic = target.has_avx512_fp16;
   machine.l2_bytes = target.l2_bytes;
   return machine;
 }

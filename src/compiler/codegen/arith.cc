@@ -92,16 +92,41 @@ llvm::Value* Emitter::shuffled(Value* a, Value* b, llvm::ArrayRef<int> lanes) {
   return is_mask ? ir_.CreateICmpSLT(result, bits(result, 0)) : result;
 }
 
-// f16 and bf16 are only moved, negated and converted.
 void Emitter::checkFloatWidth(const Inst& inst) const {
   if (inst.op < Opcode::fadd || inst.op > Opcode::fcmp) return;
-  if (inst.op == Opcode::fneg || inst.op == Opcode::fabs) return;
-  TERCEL_CHECK(kernel::bitWidth(typeOf(inst, 0).scalar) >= 32, kernel::opcodeName(inst.op), " of ",
-               kernel::toString(typeOf(inst, 0)));
+  const kernel::Type of = typeOf(inst, 0);
+  TERCEL_CHECK(kernel::bitWidth(of.scalar) >= 32 || kernel::isOfShort(inst.op, of.scalar),
+               kernel::opcodeName(inst.op), " of ", kernel::toString(of));
+}
+
+bool Emitter::isHalfArithmetic(const Inst& inst) const {
+  return inst.op >= Opcode::fadd && inst.op <= Opcode::fcmp && inst.op != Opcode::fneg &&
+         inst.op != Opcode::fabs && typeOf(inst, 0).scalar == Scalar::f16;
+}
+
+// f16 is an i16 everywhere else.
+llvm::Value* Emitter::emitHalf(const Inst& inst) {
+  auto half = [&](size_t i) {
+    Value* v = operand(inst, i);
+    return ir_.CreateBitCast(v, v->getType()->getWithNewType(ir_.getHalfTy()));
+  };
+  if (inst.op == Opcode::fcmp)
+    return ir_.CreateFCmp(comparisonOf(inst), half(0), half(1));
+  return ir_.CreateBitCast(emitArithmetic(inst.op, half(0), half(1)), type(inst.type));
+}
+
+llvm::Value* Emitter::emitArithmetic(Opcode op, Value* a, Value* b) {
+  switch (op) {
+    case Opcode::fadd: return ir_.CreateFAdd(a, b);
+    case Opcode::fsub: return ir_.CreateFSub(a, b);
+    case Opcode::fmul: return ir_.CreateFMul(a, b);
+    default: return ir_.CreateFDiv(a, b);
+  }
 }
 
 llvm::Value* Emitter::emitPure(const Inst& inst) {
   checkFloatWidth(inst);
+  if (isHalfArithmetic(inst)) return emitHalf(inst);
   switch (inst.op) {
     case Opcode::constant: return emitConstant(inst);
     case Opcode::splat: return ir_.CreateVectorSplat(inst.type.lanes, operand(inst, 0));
@@ -166,10 +191,8 @@ llvm::Value* Emitter::emitBinary(const Inst& inst) {
     case Opcode::smax: return intrinsic(intrinsics::smax, {a, b});
     case Opcode::umin: return intrinsic(intrinsics::umin, {a, b});
     case Opcode::umax: return intrinsic(intrinsics::umax, {a, b});
-    case Opcode::fadd: return ir_.CreateFAdd(a, b);
-    case Opcode::fsub: return ir_.CreateFSub(a, b);
-    case Opcode::fmul: return ir_.CreateFMul(a, b);
-    case Opcode::fdiv: return ir_.CreateFDiv(a, b);
+    case Opcode::fadd: case Opcode::fsub: case Opcode::fmul: case Opcode::fdiv:
+      return emitArithmetic(inst.op, a, b);
     case Opcode::fminimum: case Opcode::fmaximum: return emitExtremum(inst);
     case Opcode::fmin: return ir_.CreateSelect(ir_.CreateFCmpOLT(a, b), a, b);
     case Opcode::fmax: return ir_.CreateSelect(ir_.CreateFCmpOGT(a, b), a, b);
@@ -284,17 +307,18 @@ llvm::Value* Emitter::emitRsqrt14(Value* a) {
       id, {}, {a, a, llvm::Constant::getAllOnesValue(ir_.getIntNTy(std::max(lanes, 8u)))});
 }
 
-llvm::Value* Emitter::emitCompare(const Inst& inst) {
+llvm::CmpInst::Predicate Emitter::comparisonOf(const Inst& inst) {
   using P = llvm::CmpInst::Predicate;
   static constexpr P kPredicates[] = {
       P::ICMP_EQ,  P::ICMP_NE,  P::ICMP_SLT, P::ICMP_SLE, P::ICMP_SGT, P::ICMP_SGE,
       P::ICMP_ULT, P::ICMP_ULE, P::ICMP_UGT, P::ICMP_UGE, P::FCMP_OEQ, P::FCMP_ONE,
       P::FCMP_OLT, P::FCMP_OLE, P::FCMP_OGT, P::FCMP_OGE, P::FCMP_ORD, P::FCMP_UNO,
       P::FCMP_UEQ, P::FCMP_UNE, P::FCMP_ULT, P::FCMP_ULE, P::FCMP_UGT, P::FCMP_UGE};
-  P predicate = kPredicates[inst.imm];
-  Value *a = operand(inst, 0), *b = operand(inst, 1);
-  return inst.op == Opcode::icmp ? ir_.CreateICmp(predicate, a, b)
-                                 : ir_.CreateFCmp(predicate, a, b);
+  return kPredicates[inst.imm];
+}
+
+llvm::Value* Emitter::emitCompare(const Inst& inst) {
+  return ir_.CreateCmp(comparisonOf(inst), operand(inst, 0), operand(inst, 1));
 }
 
 }  // namespace tercel::codegen

@@ -63,6 +63,9 @@ class Emitter {
   Value* emitShuffle(const Inst& inst);
   Value* shuffled(Value* a, Value* b, llvm::ArrayRef<int> lanes);
   Value* emitBinary(const Inst& inst);
+  Value* emitArithmetic(kernel::Opcode op, Value* a, Value* b);
+  bool isHalfArithmetic(const Inst& inst) const;
+  Value* emitHalf(const Inst& inst);
   Value* emitMulHigh(Value* a, Value* b);
   Value* emitMulHigh64(Value* a, Value* b);
   Value* emitFloatUnary(const Inst& inst);
@@ -71,6 +74,7 @@ class Emitter {
   Value* emitScalb(Value* a, Value* exponent);
   llvm::Value* emitRsqrt14(llvm::Value* a);
   Value* emitCompare(const Inst& inst);
+  static llvm::CmpInst::Predicate comparisonOf(const Inst& inst);
   Value* intrinsic(llvm::Intrinsic::ID id, std::initializer_list<Value*> operands);
 
   // lookup.cc

@@ -227,6 +227,10 @@ class Selector {
     return kernel_.type(inst.operands[operand]);
   }
   Reg operand(const Inst& inst, size_t i) { return value(inst.operands[i]); }
+  // One that the target computes with.
+  bool isHalfVector(Type type) const {
+    return target_.has_avx512_fp16 && type.isVector() && type.scalar == Scalar::f16;
+  }
 
   llvm::MachineFunction& function_;
   const kernel::Kernel& kernel_;

@@ -128,7 +128,7 @@ Selector::Reg Selector::binary(const Inst& inst) {
   const Type type = inst.type;
   if (!stem) return refuse(), Reg();
   if (kernel::isFloat(type.scalar)) {
-    if (!isWideFloat(type.scalar)) return refuse(), Reg();
+    if (!isWideFloat(type.scalar) && !isHalfVector(type)) return refuse(), Reg();
     std::string name = cat(stem->vectors, floatSuffix(type));
     if (type.isVector()) return vectorOp(name + widthSuffix(type), inst, stem->commutes);
     return make(name + "Zrr", type, {operand(inst, 0), operand(inst, 1)});

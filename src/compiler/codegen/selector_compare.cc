@@ -48,7 +48,7 @@ Selector::Reg Selector::compareVectors(const Inst& inst, Type type) {
   Reg a = operand(inst, 0), b = operand(inst, 1);
   Type mask = type.with(Scalar::i1);
   if (inst.op == Opcode::fcmp) {
-    if (!isWideFloat(type.scalar)) return refuse(), Reg();
+    if (!isWideFloat(type.scalar) && !isHalfVector(type)) return refuse(), Reg();
     return make(cat("VCMP", floatSuffix(type), widthSuffix(type), "rri"), mask, {a, b},
                 floatPredicate(inst.imm));
   }

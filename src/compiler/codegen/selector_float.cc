@@ -57,13 +57,13 @@ Selector::Reg Selector::extremum(const Inst& inst) {
 Selector::Reg Selector::signOp(const Inst& inst) {
   Type type = inst.type;
   const int width = kernel::bitWidth(type.scalar);
-  if (width < 32 || registerBits(type) > 512) return refuse(), Reg();
+  if ((width < 32 && !type.isVector()) || registerBits(type) > 512) return refuse(), Reg();
   if (!type.isVector()) type.lanes = static_cast<uint16_t>(128 / width);
   const uint64_t sign = uint64_t{1} << (width - 1);
   const bool negate = inst.op == Opcode::fneg;
-  Type bits = type.with(width == 64 ? Scalar::i64 : Scalar::i32);
+  Type bits = type.with(width == 64 ? Scalar::i64 : width == 32 ? Scalar::i32 : Scalar::i16);
   Reg mask = constant(bits, negate ? sign : sign - 1);
-  return make(cat(negate ? "VPXOR" : "VPAND", integerLetter(type.scalar), widthSuffix(type), "rr"),
+  return make(cat(negate ? "VPXOR" : "VPAND", width == 64 ? 'Q' : 'D', widthSuffix(type), "rr"),
               inst.type, {operand(inst, 0), mask});
 }
 

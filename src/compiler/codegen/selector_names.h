@@ -19,9 +19,11 @@ inline const char* widthSuffix(int bits) {
 }
 inline const char* widthSuffix(kernel::Type type) { return widthSuffix(registerBits(type)); }
 
-// PS, PD; of scalars SS, SD.
+// PS, PD, PH; of scalars SS, SD.
 inline std::string floatSuffix(kernel::Type type) {
-  const char* width = type.scalar == kernel::Scalar::f64 ? "D" : "S";
+  const char* width = type.scalar == kernel::Scalar::f64   ? "D"
+                      : type.scalar == kernel::Scalar::f16 ? "H"
+                                                           : "S";
   return cat(type.isVector() ? "P" : "S", width);
 }
 

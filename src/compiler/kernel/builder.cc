@@ -169,7 +169,9 @@ bool Builder::isNonZero(V v) const {
 
 bool Builder::isOfPrecision(V v, Scalar narrow, int depth) const {
   uint64_t bits;
-  if (isConstant(v, &bits)) return narrow == Scalar::bf16 ? (bits & 0xffff) == 0 : bits == 0;
+  if (isConstant(v, &bits))
+    return narrow == Scalar::bf16 ? (bits & 0xffff) == 0 : isHalfNumber(bits);
+  if (narrow == Scalar::f16 && halves_.contains(v.index)) return true;
   const Inst* def = kernel_.def(v);
   if (!def || depth == 0) return false;
   auto is = [&](size_t operand) {
@@ -177,7 +179,7 @@ bool Builder::isOfPrecision(V v, Scalar narrow, int depth) const {
   };
   switch (def->op) {
     case Opcode::fpext: return type(def->operands[0]).scalar == narrow;
-    case Opcode::fneg: case Opcode::fabs: return is(0);
+    case Opcode::fneg: case Opcode::fabs: case Opcode::splat: return is(0);
     case Opcode::fmax: case Opcode::fmin: case Opcode::fmaximum: case Opcode::fminimum:
       return is(0) && is(1);
     case Opcode::select: return is(1) && is(2);
@@ -287,6 +289,8 @@ V Builder::compare(Opcode op, Predicate predicate, V a, V b) {
                     holds(predicate, left, right, type(a).scalar));
   a = widen(a, lanes);
   b = widen(b, lanes);
+  if (op == Opcode::fcmp && type(a).scalar == Scalar::f32)
+    if (V x = asHalf(a), y = asHalf(b); x.valid() && y.valid()) a = x, b = y;
   return pure(op, type(a).with(Scalar::i1), {a, b}, static_cast<int64_t>(predicate));
 }
 
@@ -296,6 +300,8 @@ V Builder::cast(Opcode op, V a, Scalar to) {
   if (op == Opcode::fptrunc && def && def->op == Opcode::fpext &&
       type(def->operands[0]).scalar == to)
     return def->operands[0];
+  if (op == Opcode::fptrunc && to == Scalar::f16 && type(a).scalar == Scalar::f32)
+    if (V half = roundedToHalf(a); half.valid()) return half;
   if (op == Opcode::fptrunc && to == Scalar::bf16 && isOfPrecision(a, to)) {
     const Type word = type(a).with(Scalar::i32);
     V half = binary(Opcode::lshr, bitcast(a, word), integer(word, 16));

@@ -66,6 +66,8 @@ class Builder {
   // Whether it is known that f16 or bf16 has every number of v, an f32: what was rounded to it, and
   // signs and choices of that. Only of the last few instructions.
   bool isOfPrecision(V v, Scalar narrow, int depth = 4) const;
+  // Says that v, an f32, is such a number of f16.
+  void noteHalf(V v);
 
   V splat(V scalar, int lanes);
   // v itself where it has `lanes` lanes already.
@@ -168,11 +170,19 @@ class Builder {
 
   V comparedInLanes(V flag, int lanes, Scalar chosen);
 
+  // builder_half.cc: vectors of f32 as f16, where they hold such numbers, and what is rounded to it,
+  // where f16 arithmetic gives that; else none.
+  static constexpr int kFewestHalves = 8;
+  static bool isHalfNumber(uint64_t bits);
+  V asHalf(V v);
+  V roundedToHalf(V v);
+
   Kernel& kernel_;
   std::map<BufferId, BufferId> imaginary_;  // by the buffer of the real parts
   // What comes from beyond the near caches, of which no whole vector was read so far: those would
   // have called for what lies behind them.
   std::set<BufferId> far_in_parts_;
+  std::set<uint32_t> halves_;  // what noteHalf was told
   BlockId current_ = 0;
   BlockId root_ = 0;  // the outermost block around it: the kernel's body or a function's
   int rare_calls_ = 0;

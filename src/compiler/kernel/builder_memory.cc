@@ -12,9 +12,9 @@
 namespace tercel::kernel {
 
 BufferId Builder::addParam(Scalar element, bool read_only, int64_t elements) {
-  constexpr int64_t kFar = 1 << 20;  // bytes, more than a core's own caches hold
   const int64_t size = byteSize(element);
-  if (read_only && size >= 4 && elements * size > kFar)
+  const bool is_far = elements * size > machine.l2_bytes;
+  if (read_only && size >= 4 && is_far)
     far_in_parts_.insert(static_cast<BufferId>(kernel_.buffers.size()));
   Buffer buffer{.element = element, .param = kernel_.params++, .read_only = read_only};
   kernel_.buffers.push_back(buffer);

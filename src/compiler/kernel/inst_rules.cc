@@ -51,12 +51,11 @@ class Rules {
     return allAre(result_);
   }
 
-  // f16 and bf16 are only moved, negated and converted.
+  // bf16 is only moved, negated and converted; f16 has what some machines have.
   std::string checkFloat() const {
     Scalar s = operand(0).scalar;
     if (!isFloat(s)) return "floats wanted";
-    bool sign_only = op_ == Opcode::fneg || op_ == Opcode::fabs;
-    if (bitWidth(s) == 16 && !sign_only) return cat("arithmetic on ", scalarName(s));
+    if (bitWidth(s) == 16 && !isOfShort(op_, s)) return cat("arithmetic on ", scalarName(s));
     if (op_ == Opcode::fcmp) return checkComparison(Predicate::oeq, Predicate::fuge);
     return allAre(result_);
   }

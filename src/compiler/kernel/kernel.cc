@@ -42,6 +42,14 @@ bool isStore(Opcode op) {
   return op == Opcode::store || op == Opcode::store_masked || op == Opcode::store_streaming ||
          op == Opcode::scatter;
 }
+bool isOfShort(Opcode op, Scalar s) {
+  switch (op) {
+    case Opcode::fneg: case Opcode::fabs: return true;
+    case Opcode::fadd: case Opcode::fsub: case Opcode::fmul: case Opcode::fdiv: case Opcode::fcmp:
+      return s == Scalar::f16;
+    default: return false;
+  }
+}
 bool hasResult(Opcode op) {
   switch (op) {
     case Opcode::store: case Opcode::store_masked: case Opcode::store_streaming:

@@ -33,6 +33,8 @@ std::string_view scalarName(Scalar s);
 int64_t byteSize(Scalar s);  // 1 for i1
 int bitWidth(Scalar s);
 inline bool isFloat(Scalar s) { return s >= Scalar::f16; }
+// Whether an operation on floats is there for s, of 16 bits: signs; of f16 what some machines have.
+bool isOfShort(Opcode op, Scalar s);
 
 struct Type {
   Scalar scalar = Scalar::i64;

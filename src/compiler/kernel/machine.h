@@ -16,6 +16,7 @@ struct Machine {
   // As codegen's Target has them.
   bool has_pair_dot = false, has_byte_dot = false, has_bf16_dot = false, has_tiles = false;
   int lookup_bytes = 0;  // of the smallest elements that are found in a vector by number; 0: none are
+  bool has_half_arithmetic = false;  // of f16, in vectors
   int64_t l2_bytes = 1 << 20;
 
   bool hasMasks() const { return masked_bytes == 1; }  // of any elements, to load and to store

@@ -91,6 +91,7 @@ void KernelLowering::addNumbers(BufferId numbers) {
     const DType dtype = module.shape(cluster.numbers[i]).dtype;
     const Scalar scalar = computedScalar(dtype), stored = storedScalar(dtype);
     if (scalar != Scalar::f64) number = builder.cast(Opcode::fptrunc, number, scalar);
+    if (dtype == DType::f16) builder.noteHalf(number);
     if (keeps_bits_ && scalar != stored)
       number = builder.cast(Opcode::bitcast, builder.cast(Opcode::fptrunc, number, stored),
                             storedScalar(bitsOf(dtype)));
