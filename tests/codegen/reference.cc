@@ -183,6 +183,8 @@ uint64_t reference(Opcode op, int64_t imm, Scalar from, Scalar to,
   if (from == Scalar::f64)
     return std::bit_cast<uint64_t>(floatOp(op, std::bit_cast<double>(a), std::bit_cast<double>(b),
                                            std::bit_cast<double>(c)));
+  if (from == Scalar::f16)
+    return doubleToHalf(floatOp(op, numberOf(a, from), numberOf(b, from), numberOf(c, from)));
   if (op == Opcode::dot_s16) return dotOfParts(a, b, c, 16, true) & maskOf(to);
   if (op == Opcode::dot_u8s8) return dotOfParts(a, b, c, 8, false) & maskOf(to);
   return integerOp(op, from, a, b) & maskOf(to);

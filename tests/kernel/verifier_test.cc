@@ -36,7 +36,8 @@ TEST(Verifier, Types) {
   EXPECT_EQ(problemOf("%2 = fadd %i, %i : i32x8"), "floats wanted");
   EXPECT_EQ(problemOf("%2 = iadd %x, %x : f32x8"), "integers wanted");
   EXPECT_EQ(problemOf("%2 = iadd %m, %m : i1x8"), "arithmetic on i1");
-  EXPECT_EQ(problemOf("%2 = fmul %h, %h : f16x8"), "arithmetic on f16");
+  EXPECT_EQ(problemOf("%2 = fmul %h, %h : f16x8"), "");
+  EXPECT_EQ(problemOf("%2 = fmaximum %h, %h : f16x8"), "arithmetic on f16");
   EXPECT_EQ(problemOf("%2 = fcmp olt %x, %x : i1x4"),
             "the result is i1 with the operands' lanes");
   EXPECT_EQ(problemOf("%2 = fcmp slt %x, %x : i1x8"),

@@ -497,3 +497,48 @@ def test_whole_powers_along_rows(agree, rng, x64, dtype, most):
                 x ** (down[:, None] - 0.5), x[:, None] ** -up, x ** jnp.full((3, 1), most % 4 + 0.0))
 
     agree(program, x.astype(dtype), scale=4)
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64", "float16", "int8", "bool", "complex64"])
+@pytest.mark.parametrize("shape", [(8, 64), (34, 66), (128, 256), (7, 9)])
+def test_several_functions_of_parts_of_one_array(agree, rng, dtype, shape):
+    x = rng.integers(0, 7, shape).astype(dtype)
+
+    def quarters(x):
+        rows, columns = (n // 2 * 2 for n in x.shape)
+        a, b, c, d = (x[i:rows:2, j:columns:2] for i in (0, 1) for j in (0, 1))
+        return a | b if x.dtype == bool else a + b + c + d, a == d, b * c, jnp.where(a == b, c, d)
+
+    def differences(x):
+        x = x.astype(jnp.int32) if x.dtype == bool else x
+        centre = 2 * x[1:-1, 1:-1]
+        return (x[2:, 1:-1] - centre + x[:-2, 1:-1], x[1:-1, 2:] - centre + x[1:-1, :-2],
+                x[2:, 2:] * x[:-2, :-2])
+
+    def halves(x):
+        n = x.shape[1] // 2
+        low, high = x[:, :n], x[:, n:2 * n]
+        return low * high, low == high, (low * high)[:, ::-1]
+
+    for function in (quarters, differences, halves):
+        agree(function, x)
+
+
+@pytest.mark.native
+def test_float16_is_rounded_after_each_operation(tercel, rng):
+    """As NumPy does, which computes with one operation at a time; every exponent and subnormals."""
+    bits = rng.integers(0, 1 << 16, (3, 5000)).astype(np.uint16)
+    x, y, z = bits.view(np.float16)
+
+    def run(np, x, y, z):
+        chain = (x * y + z) * 0.5 - x / 3 + 1
+        chosen = np.where(x < y, x - z, y * z) + np.where(z == z, -x, abs(y))
+        return chain, chosen * 2 - x, (x - y) * (x + y), x * 65504 - y * 0.1, x > y * z
+
+    with jax.default_device(tercel):
+        got = jax.jit(lambda *a: run(jnp, *a))(x, y, z)
+    with np.errstate(all="ignore"):
+        wanted = run(np, x, y, z)
+    for g, w in zip(got, wanted):
+        assert g.dtype == w.dtype
+        np.testing.assert_array_equal(np.asarray(g), w)

@@ -7,6 +7,7 @@
 #include "compiler/kernel/row_stages.h"
 #include "compiler/plan/captures.h"
 #include "compiler/plan/op_traits.h"
+#include "compiler/plan/parts.h"
 
 namespace tercel::plan {
 namespace {
@@ -62,7 +63,7 @@ class Merging {
     for (Value v : madeBy(m_, units_[u])) maker_[v.index] = u;
   }
 
-  // Arithmetic alone: movement decides how a nest is lowered.
+  // Arithmetic, of parts of arrays, too: other movement decides how a nest is lowered.
   bool isMergeable(size_t u) const {
     if (!units_[u].is_cluster) return false;
     return isRows(u) ? areReductions(u) : cluster(u).nest == kernel::Nest::loop && isArithmetic(u);
@@ -71,8 +72,9 @@ class Merging {
   bool isArithmetic(size_t u) const {
     return std::ranges::all_of(cluster(u).outputs,
                                [&](Value v) { return m_.shape(v).dims == dims(u); }) &&
-           std::ranges::all_of(cluster(u).ops,
-                               [&](ir::OpId id) { return isPlain(m_.op(id).kind); });
+           std::ranges::all_of(cluster(u).ops, [&](ir::OpId id) {
+             return isPlain(m_.op(id).kind) || isPart(m_, cluster(u), dims(u), m_.op(id));
+           });
   }
 
   static bool isPlain(OpKind kind) {
@@ -172,11 +174,13 @@ class Merging {
         found.push_back(other);
     };
     for (Value v : cluster(u).inputs) {
-      if (!isWhole(v, u)) continue;
+      if (!spanOf(v, u)) continue;
       if (auto made = maker_.find(v.index); made != maker_.end()) add(made->second);
       const std::vector<size_t>& readers = readers_[v.index];
       size_t recent = readers.size() - std::min(readers.size(), kMaxNeighbours);
-      for (size_t r = recent; r < readers.size(); ++r) add(readers[r]);
+      for (size_t r = recent; r < readers.size(); ++r)
+        if (readers[r] < u && isMergeable(readers[r]) && readTogether(v, u, readers[r]))
+          add(readers[r]);
     }
     std::sort(found.rbegin(), found.rend());
     return found;
@@ -186,6 +190,24 @@ class Merging {
   bool isWhole(Value v, size_t u) const {
     const Dims& own = m_.shape(v).dims;
     return isRows(u) ? elementCount(own) == elementCount(dims(u)) : own == dims(u);
+  }
+
+  // The elements of an input, as it lies, that have a place of the cluster's domain each.
+  std::optional<Span> spanOf(Value v, size_t u) const {
+    if (isWhole(v, u)) return Span{0, m_.shape(v).elements() - 1};
+    return isRows(u) ? std::nullopt : partsOf(m_, cluster(u), dims(u), v);
+  }
+
+  bool readTogether(Value v, size_t u, size_t other) const {
+    const std::optional<Span> own = spanOf(v, u), read = spanOf(v, other);
+    if (!own || !read || !lieTogether(*own, *read)) return false;
+    return (!hasParts(u) && !hasParts(other)) || storesLines(m_, cluster(u), dims(u));
+  }
+
+  bool hasParts(size_t u) const {
+    return std::ranges::any_of(cluster(u).ops, [&](ir::OpId id) {
+      return m_.op(id).kind == OpKind::slice_;
+    });
   }
 
   bool needsSums(size_t u, size_t rows) const {
