@@ -500,7 +500,7 @@ def test_whole_powers_along_rows(agree, rng, x64, dtype, most):
 
 
 @pytest.mark.parametrize("dtype", ["float32", "float64", "float16", "int8", "bool", "complex64"])
-@pytest.mark.parametrize("shape", [(8, 64), (34, 66), (128, 256), (7, 9)])
+@pytest.mark.parametrize("shape", [(8, 64), (34, 66), (128, 256), (7, 9), (30, 300)])
 def test_several_functions_of_parts_of_one_array(agree, rng, dtype, shape):
     x = rng.integers(0, 7, shape).astype(dtype)
 

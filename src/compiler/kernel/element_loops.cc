@@ -187,15 +187,18 @@ void ElementLoops::emitInner(std::vector<Index> groups, const Index& block) {
   emitVectorLoop(groups, block);
 }
 
-// The access of an update whose rows begin with less than a vector, so that the vectors after it are
-// stored within lines of the cache.
+// The access of a store whose rows begin with less than a vector, so that the vectors after it are
+// stored within lines of the cache: an update's, or that of several arrays which are made side by
+// side, whose lines would be stored in two halves each that do not follow each other.
 std::optional<size_t> ElementLoops::storeToAlign() const {
   constexpr int64_t kFewestVectors = 8;
-  if (low_.cluster.nest != Nest::update || !low_.machine.hasMasks() || goesOverRows() ||
-      tasks_.blocks > 1 || plan_.groupExtent(loops_ - 1) < kFewestVectors * step_)
+  if (!low_.machine.hasMasks() || goesOverRows() || tasks_.blocks > 1 ||
+      plan_.groupExtent(loops_ - 1) < kFewestVectors * step_)
     return {};
   auto isStore = [](const Access& a) { return a.is_store; };
-  if (std::ranges::count_if(plan_.accesses, isStore) != 1) return {};
+  const auto stores = std::ranges::count_if(plan_.accesses, isStore);
+  const bool alone = low_.cluster.nest == Nest::update && stores == 1;
+  if (!alone && !(stores > 1 && storesSideBySide())) return {};
   const auto store = std::ranges::find_if(plan_.accesses, isStore);
   const auto at = static_cast<size_t>(store - plan_.accesses.begin());
   const auto& strides = plan_.strides[at];
@@ -205,6 +208,25 @@ std::optional<size_t> ElementLoops::storeToAlign() const {
   const bool whole = step_ * store->element_bytes == low_.machine.vector_bytes;
   if (!known || !whole || strides.empty() || strides.back() != 1) return {};
   return at;
+}
+
+// Whether all stores go to one place each, of rows that begin anywhere within lines, and to other
+// memory than what is read.
+bool ElementLoops::storesSideBySide() const {
+  const Cluster& c = low_.cluster;
+  auto isNone = [](int32_t input) { return input < 0; };
+  if (c.nest != Nest::loop || loops_ < 2 || !std::ranges::all_of(c.alias, isNone) ||
+      !std::ranges::all_of(c.may_alias, isNone))
+    return false;
+  const std::vector<int64_t>* first = nullptr;
+  for (size_t a = 0; a < plan_.accesses.size(); ++a) {
+    const Access& access = plan_.accesses[a];
+    if (!access.is_store) continue;
+    if (!first) first = &plan_.strides[a];
+    if (plan_.strides[a] != *first || access.index.constant % step_ != 0) return false;
+  }
+  return !first->empty() && std::any_of(first->begin(), first->end() - 1,
+                                        [&](int64_t stride) { return stride % step_ != 0; });
 }
 
 // What a vector that begins within the row's first line has of the row. The elements it has stored.

@@ -73,6 +73,7 @@ class ElementLoops {
   void emitInner(std::vector<Index> groups, const Index& block);
   void emitVectorLoop(const std::vector<Index>& groups, const Index& block);
   std::optional<size_t> storeToAlign() const;
+  bool storesSideBySide() const;
   V emitHead(const std::vector<Index>& groups, int64_t extent, size_t store);
   void ifAny(V count, const std::function<void()>& emit);
   void emitFromTo(const std::vector<Index>& groups, V lo, V hi, int64_t extent);
