@@ -1,5 +1,5 @@
 // Gathers and scatters of one window: slices, and updates of a slice. Scatters of windows of several
-// dimensions: lines.
+// dimensions: lines. Reductions of windows of one element: slices.
 #include <algorithm>
 #include <optional>
 
@@ -163,6 +163,22 @@ Value lineRule(Rewriter& rw, const Op& op) {
   return rw.reshape(rw.now(sum), result.dims);
 }
 
+// A reduce_window whose windows have one element each, as cumsum's along a dimension of one.
+Value oneElementRule(Rewriter& rw, const Op& op) {
+  auto areAll = [&](AttrKey key, int64_t number) {
+    return std::ranges::all_of(op.ints(key), [&](int64_t n) { return n == number; });
+  };
+  if (op.operands.size() != 2 || !areAll(AttrKey::window_dimensions, 1) ||
+      !areAll(AttrKey::base_dilations, 1) || !areAll(AttrKey::padding, 0))
+    return {};
+  const std::optional<OpKind> kind = reducerKind(rw.module(), op.regions[0]);
+  if (!kind) return {};
+  const Dims& dims = rw.shape(op.operand(0)).dims;
+  const Ints start(dims.size(), 0), limit(dims.begin(), dims.end());
+  const Value one = rw.slice(op.operand(0), start, limit, op.ints(AttrKey::window_strides));
+  return rw.binary(*kind, rw.broadcast(op.operand(1), rw.shape(one).dims, {}), one);
+}
+
 }  // namespace
 
 Value updateWithinRange(Rewriter& rw, const Op& op, const IntegerRanges& ranges) {
@@ -187,6 +203,8 @@ Value updateWithinRange(Rewriter& rw, const Op& op, const IntegerRanges& ranges)
 
 Value canonicalWindow(Rewriter& rw, const Op& op) {
   switch (op.kind) {
+    case OpKind::reduce_window_:
+      return oneElementRule(rw, op);
     case OpKind::gather_:
       return gatherRule(rw, op);
     case OpKind::scatter_:
