@@ -184,8 +184,10 @@ bool ElementLoops::readsInRows(size_t outer, int64_t length) const {
 // gathers: they are better moved one by one.
 bool ElementLoops::isScattered(size_t access, size_t outer, int64_t length) const {
   constexpr int64_t kGathered = 4, kNearest = 8, kShortest = 3;
-  if (length >= kShortest && findsPlace(access, outer)) return true;
-  if (plan_.accesses[access].element_bytes >= kGathered) return false;
+  const bool is_gathered = plan_.accesses[access].element_bytes >= kGathered;
+  if (length >= kShortest && findsPlace(access, outer) && !(is_gathered && knowsPlaces()))
+    return true;
+  if (is_gathered) return false;
   const auto& strides = plan_.strides[access];
   if (strides.empty()) return !knowsPlaces();
   return std::abs(strides[outer]) > kNearest * length;
@@ -196,8 +198,7 @@ bool ElementLoops::findsPlace(size_t access, size_t outer) const {
   const ir::Module& m = low_.module;
   const bool reads = std::ranges::any_of(low_.cluster.ops, [&](ir::OpId id) {
     const ir::Op& op = m.op(id);
-    return op.kind == ir::OpKind::gather_ && !isKnownStart(m, op.operand(1)) &&
-           !isInWindow(op, outer);
+    return op.kind == ir::OpKind::gather_ && !isInWindow(op, outer);
   });
   return reads && (plan_.accesses[access].is_placed || plan_.strides[access].empty());
 }
