@@ -44,13 +44,11 @@ Elem Emitter::loadAt(BufferId buffer, DType dtype, const Index& index, bool stra
   dtype = movedAs(dtype);
   if (record) {
     const auto& buffers = b_.kernel().buffers;
-    const Buffer& read = buffers[buffer];
-    const bool is_slice = read.alias_of >= 0;
+    const int32_t whole = buffers[buffer].alias_of;
     record->push_back({.index = index,
                        .element_bytes = static_cast<int64_t>(byteSize(dtype)),
-                       .param = read.param,
-                       .slice_of = is_slice ? buffers[static_cast<size_t>(read.alias_of)].param
-                                            : -1});
+                       .param = buffers[buffer].param,
+                       .slice_of = whole < 0 ? -1 : buffers[static_cast<size_t>(whole)].param});
   }
   const Elem stored = loadStored(buffer, isComplex(dtype), index, strays);
   if (computedScalar(dtype) == storedScalar(dtype)) return stored;

@@ -128,7 +128,8 @@ class Merging {
 
   // What little a loop does at each place is done by the pass that adds up, too.
   bool mayShare(size_t rows, size_t loop) const {
-    return elementCount(dims(rows)) >= kLargeWritten && !operandDims(rows).empty() &&
+    return elementCount(dims(rows)) >= kLargeWritten && !hasParts(loop) &&
+           !operandDims(rows).empty() &&
            elementCount(dims(rows)) == elementCount(dims(loop)) &&
            weight(rows) + weight(loop) <= kMaxShared * static_cast<double>(reductions(rows).size());
   }
@@ -192,7 +193,7 @@ class Merging {
     return isRows(u) ? elementCount(own) == elementCount(dims(u)) : own == dims(u);
   }
 
-  // The elements of an input, as it lies, that have a place of the cluster's domain each.
+  // The elements of an input, as it lies, among which are those that the cluster's domain reads.
   std::optional<Span> spanOf(Value v, size_t u) const {
     if (isWhole(v, u)) return Span{0, m_.shape(v).elements() - 1};
     return isRows(u) ? std::nullopt : partsOf(m_, cluster(u), dims(u), v);
