@@ -119,9 +119,12 @@ class Algebra : public Rewriter {
     extrema_.emplace_back();
     const bool is_reduce = owner.valid() && op(owner).kind == OpKind::reduce_;
     reduce_around_.push_back(is_reduce ? owner : OpId{});
-    if (owner.valid() && op(owner).kind == OpKind::while_) zero_signs_.enterLoop(*this, op(owner));
+    if (!isLoop(owner)) return;
+    zero_signs_.enterLoop(*this, op(owner));
+    ++loops_around_;
   }
-  void leaveRegion(RegionId, OpId) override {
+  void leaveRegion(RegionId, OpId owner) override {
+    loops_around_ -= isLoop(owner);
     extrema_.pop_back();
     reduce_around_.pop_back();
   }
@@ -141,6 +144,8 @@ class Algebra : public Rewriter {
   }
 
  private:
+  bool isLoop(OpId owner) const { return owner.valid() && op(owner).kind == OpKind::while_; }
+
   Value rule(const Op& op) {
     if (op.kind == OpKind::select_ && reduce_around_.back().valid())
       return firstOfBest(*this, this->op(reduce_around_.back()), op);
@@ -153,6 +158,8 @@ class Algebra : public Rewriter {
     switch (op.kind) {
       case OpKind::dot_general_:
         return outerProduct(*this, op);
+      case OpKind::dynamic_update_slice_:
+        return updateColumn(*this, op, loops_around_ > 0);
       case OpKind::dynamic_slice_:
       case OpKind::slice_:
         return computeAfterSlice(*this, op);
@@ -286,6 +293,7 @@ class Algebra : public Rewriter {
 
   ZeroSigns zero_signs_;
   PlaceSums place_sums_;
+  int loops_around_ = 0;
   std::vector<OpId> reduce_around_;  // whose bodies they are; invalid: of something else
   // For each region around: its maxima and minima, by their first operand.
   std::vector<std::unordered_map<uint32_t, Value>> extrema_;

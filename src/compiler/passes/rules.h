@@ -44,6 +44,8 @@ ir::Value canonicalProduct(Rewriter& rw, const ir::Op& op);
 ir::Value sumOfProducts(Rewriter& rw, const ir::Op& reduce);
 // sum_in_place.cc: the same scatter to, from and of something else
 ir::Value scatterAgain(Rewriter& rw, const ir::Op& scatter, ir::Values operands, bool sorted);
+// column_update.cc, for a dynamic_update_slice
+ir::Value updateColumn(Rewriter& rw, const ir::Op& op, bool in_loop);
 // select_in_place.cc, for a select that is the only reader of what it chooses
 ir::Value selectInPlace(Rewriter& rw, const ir::Op& select);
 // sum_in_place.cc: to + added, which is zero around some places and read by nothing else. Negative
