@@ -156,17 +156,18 @@ def test_chosen_changes(agree, rng, name, dtype, shape):
 
 
 @pytest.mark.parametrize("dtype", ["float32", "float64", "float16", "int8", "bool", "complex64"])
-@pytest.mark.parametrize("shape", [(3000, 2), (131, 3), (70, 4), (9, 33, 5), (200, 8), (64, 16), (63, 3)])
+@pytest.mark.parametrize("shape", [(3000, 2), (131, 3), (70, 4), (9, 33, 5), (200, 8), (64, 16),
+                                   (63, 3)])
 def test_columns_of_short_rows_are_set(agree, rng, dtype, shape):
     x = rng.integers(0, 5, shape).astype(dtype)
     y = rng.integers(0, 5, shape[:-1]).astype(dtype)
-    last = shape[-1] - 1
+    last, zero = shape[-1] - 1, np.zeros((), dtype)
 
     def times(c, i, s, y):
         return lax.fori_loop(0, 5, lambda t, s: jnp.roll(s, 1, c).at[..., i].set(y), s)
 
     agree(lambda x, y: x.at[..., 1].set(y), x, y)
-    agree(lambda x, y: x.at[..., last].set(0).at[..., 0].set(y).at[..., 1].set(x[..., 0]), x, y)
+    agree(lambda x, y: x.at[..., last].set(zero).at[..., 0].set(y).at[..., 1].set(x[..., 0]), x, y)
     agree(lambda x, y: x.at[..., -1].set(x.max(-1)).at[..., 0].min(y) if dtype != "complex64"
           else x.at[..., -1].add(x.sum(-1)), x, y)
     agree(lambda x, y: (times(-1, 0, x, y), times(0, last, x, y)), x, y)
