@@ -1,6 +1,6 @@
-// x.at[..., k].set(v) of rows that a cache line holds: a choice in each row. Storing each element on
-// its own takes longer than the row in vectors, and touches all lines as well; what comes before and
-// after is fused with it, and it may be made in x's memory as an update may.
+// x.at[..., k].set(v) of rows that a cache line holds: a choice in each row. To store each element
+// on its own takes longer than the row in vectors, and touches all lines as well; what comes before
+// and after is fused with it, and it may be made in x's memory as an update may.
 #include <algorithm>
 #include <utility>
 
