@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "compiler/passes/constants.h"
+#include "compiler/passes/dimensions.h"
 #include "compiler/passes/rules.h"
 
 namespace tercel::passes {
@@ -40,11 +41,9 @@ Value updateColumn(Rewriter& rw, const Op& op, bool in_loop) {
   const Value lanes = rw.emit(OpKind::iota_, {}, row, {{AttrKey::iota_dimension, int64_t{0}}});
   const auto at = static_cast<double>(std::clamp<int64_t>(*place, 0, length - 1));
   const Value here = rw.compare(lanes, rw.splat(row, at), "EQ");
-  Ints rows;
-  for (int64_t d = 0; d < last; ++d) rows.push_back(d);
   column.pop_back();
   return rw.select(rw.broadcast(here, shape.dims, {last}),
-                   rw.broadcast(rw.reshape(update, column), shape.dims, rows), x);
+                   rw.broadcast(rw.reshape(update, column), shape.dims, range(last)), x);
 }
 
 }  // namespace tercel::passes

@@ -73,7 +73,7 @@ class Merging {
     return std::ranges::all_of(cluster(u).outputs,
                                [&](Value v) { return m_.shape(v).dims == dims(u); }) &&
            std::ranges::all_of(cluster(u).ops, [&](ir::OpId id) {
-             return isPlain(m_.op(id).kind) || isPart(m_, cluster(u), dims(u), m_.op(id));
+             return isPlain(m_.op(id).kind) || isPart(m_, cluster(u), m_.op(id));
            });
   }
 
@@ -175,12 +175,13 @@ class Merging {
         found.push_back(other);
     };
     for (Value v : cluster(u).inputs) {
-      if (!spanOf(v, u)) continue;
+      const std::optional<Span> own = spanOf(v, u);
+      if (!own) continue;
       if (auto made = maker_.find(v.index); made != maker_.end()) add(made->second);
       const std::vector<size_t>& readers = readers_[v.index];
       size_t recent = readers.size() - std::min(readers.size(), kMaxNeighbours);
       for (size_t r = recent; r < readers.size(); ++r)
-        if (readers[r] < u && isMergeable(readers[r]) && readTogether(v, u, readers[r]))
+        if (readers[r] < u && isMergeable(readers[r]) && readTogether(v, u, *own, readers[r]))
           add(readers[r]);
     }
     std::sort(found.rbegin(), found.rend());
@@ -196,13 +197,13 @@ class Merging {
   // The elements of an input, as it lies, among which are those that the cluster's domain reads.
   std::optional<Span> spanOf(Value v, size_t u) const {
     if (isWhole(v, u)) return Span{0, m_.shape(v).elements() - 1};
-    return isRows(u) ? std::nullopt : partsOf(m_, cluster(u), dims(u), v);
+    return isRows(u) ? std::nullopt : partsOf(m_, cluster(u), v);
   }
 
-  bool readTogether(Value v, size_t u, size_t other) const {
-    const std::optional<Span> own = spanOf(v, u), read = spanOf(v, other);
-    if (!own || !read || !lieTogether(*own, *read)) return false;
-    return (!hasParts(u) && !hasParts(other)) || storesLines(m_, cluster(u), dims(u));
+  bool readTogether(Value v, size_t u, Span own, size_t other) const {
+    const std::optional<Span> read = spanOf(v, other);
+    if (!read || !lieTogether(own, *read)) return false;
+    return (!hasParts(u) && !hasParts(other)) || storesLines(m_, cluster(u));
   }
 
   bool hasParts(size_t u) const {

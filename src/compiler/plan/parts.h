@@ -6,20 +6,19 @@
 
 namespace tercel::plan {
 
-// Whether the op, of a loop over the dims, is a slice of the loop's input as large as they are.
-bool isPart(const ir::Module& m, const kernel::Cluster& loop, const Dims& dims, const ir::Op& op);
+// Whether the loop's op is a slice of an input, as large as what the loop makes.
+bool isPart(const ir::Module& m, const kernel::Cluster& loop, const ir::Op& op);
 
 // Elements of an array as it lies.
 struct Span {
   int64_t first = 0, last = 0;
 };
 // From the first to the last one that such slices have of v; none where none is of it.
-std::optional<Span> partsOf(const ir::Module& m, const kernel::Cluster& loop, const Dims& dims,
-                            ir::Value v);
+std::optional<Span> partsOf(const ir::Module& m, const kernel::Cluster& loop, ir::Value v);
 // Whether most of one is in the other.
 bool lieTogether(Span a, Span b);
 // Whether rows of results begin where cache lines do. Several that do not are stored sooner one
 // array after another.
-bool storesLines(const ir::Module& m, const kernel::Cluster& loop, const Dims& dims);
+bool storesLines(const ir::Module& m, const kernel::Cluster& loop);
 
 }  // namespace tercel::plan
