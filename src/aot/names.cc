@@ -5,6 +5,7 @@
 #include <string_view>
 
 #include "aot/library.h"
+#include "core/status.h"
 
 namespace tercel::aot {
 namespace {
@@ -137,7 +138,7 @@ std::string identifier(const std::string& path) {
   }
   while (name.size() > 1 && name.back() == '_') name.pop_back();
   if (name.empty()) return "value";
-  if (name[0] >= '0' && name[0] <= '9') name.insert(0, "_");
+  if (name[0] >= '0' && name[0] <= '9') name = cat("_", name);
   if (isReserved(name) || std::ranges::find(kOfHeaders, name) != kOfHeaders.end()) name += '_';
   return name;
 }

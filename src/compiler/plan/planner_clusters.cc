@@ -204,7 +204,9 @@ std::string Planner::nameOf(const kernel::Cluster& cluster) const {
   for (ir::OpId id : cluster.ops) {
     const Op& op = m_.op(id);
     if (isDuplicable(m_, op)) continue;
-    if (name.size() < 40) name += (name.empty() ? "" : "_") + std::string(ir::opName(op.kind));
+    if (name.size() >= 40) continue;
+    if (!name.empty()) name += '_';
+    name += ir::opName(op.kind);
   }
   return name.empty() ? std::string(ir::opName(m_.op(cluster.ops.back()).kind)) : name;
 }

@@ -10,6 +10,7 @@
 #include <type_traits>
 
 #include "core/dtype.h"
+#include "core/status.h"
 
 namespace tercel::engine {
 namespace {
@@ -85,13 +86,13 @@ std::string shortest(double value, bool is_float, const char* point) {
 }
 
 std::string realText(double value, bool is_float, const char* point, std::string_view spec) {
-  if (isSpecOf(spec, "fFeEgG")) return printed("%" + std::string(spec), value);
+  if (isSpecOf(spec, "fFeEgG")) return printed(cat("%", spec), value);
   return shortest(value, is_float, point);
 }
 
 std::string integerText(int64_t value, std::string_view spec) {
   if (!isSpecOf(spec, "d")) return std::to_string(value);
-  return printed("%" + std::string(spec.substr(0, spec.size() - 1)) + "ld", long{value});
+  return printed(cat("%", spec.substr(0, spec.size() - 1), "ld"), long{value});
 }
 
 template <class T>
