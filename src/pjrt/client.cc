@@ -1,5 +1,6 @@
 #include "compiler/compile.h"
 #include "core/overload.h"
+#include "pjrt/compile.h"
 #include "pjrt/entry.h"
 #include "pjrt/handles.h"
 #include "pjrt/version.h"
@@ -36,7 +37,7 @@ Status Client_Create(PJRT_Client_Create_Args& args) {
   TERCEL_ASSIGN(Options options, optionsFromEnvironment());
   TERCEL_ASSIGN(const auto given, readNamedValues(args.create_options, args.num_options));
   for (const auto& [name, value] : given) TERCEL_TRY(setCreateOption(options, name, value));
-  TERCEL_TRY(compiler::checkTarget(options.cpu).within(cat("option cpu = '", options.cpu, "'")));
+  TERCEL_TRY(checkCpu(options));
   TERCEL_ASSIGN(auto client, runtime::Client::create(options));
   compiler::prepare({.target = options.cpu});
   args.client = new PJRT_Client{std::make_shared<ClientState>(std::move(client))};

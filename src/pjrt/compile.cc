@@ -17,7 +17,7 @@ namespace tercel::pjrt {
 namespace {
 
 // The options that one program can have to itself.
-constexpr auto kPerProgram = std::to_array<std::string_view>({"dump", "eval", "check"});
+constexpr auto kPerProgram = std::to_array<std::string_view>({"cpu", "dump", "eval", "check"});
 
 std::string textOf(const OptionValue& value) {
   if (const auto* text = std::get_if<std::string>(&value)) return *text;
@@ -27,6 +27,10 @@ std::string textOf(const OptionValue& value) {
 }
 
 }  // namespace
+
+Status checkCpu(const Options& options) {
+  return compiler::checkTarget(options.cpu).within(cat("option cpu = '", options.cpu, "'"));
+}
 
 // jaxlib compiles on threads of its own, whose arithmetic takes subnormal numbers as zeros.
 Result<Compiled> compile(std::string_view code, const Options& options) {
@@ -64,6 +68,7 @@ Result<Options> withOverrides(Options options, const CompileOptions& given) {
     }
     TERCEL_TRY(setOption(options, name, textOf(value)));
   }
+  TERCEL_TRY(checkCpu(options));
   return options;
 }
 

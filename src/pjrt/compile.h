@@ -19,6 +19,9 @@ struct Compiled {
 
 Result<Compiled> compile(std::string_view code, const Options& options);
 
+// INVALID_ARGUMENT where this machine can't run what is compiled for the options' cpu.
+Status checkCpu(const Options& options);
+
 // `options` changed by the user's compiler_options. INVALID_ARGUMENT "No such compile option: 'x'"
 // for what is no option, or one of the client's.
 Result<Options> withOverrides(Options options, const CompileOptions& given);

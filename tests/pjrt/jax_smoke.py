@@ -145,13 +145,15 @@ def executable_facts():
 @check
 def compiler_options():
     lowered = jax.jit(lambda a: a + 1).lower(1.0)
-    try:
-        lowered.compile(compiler_options={"no_such_thing": True})
-    except Exception as error:
-        assert "No such compile option: 'no_such_thing'" in str(error), error
-    else:
-        raise AssertionError("an unknown option was accepted")
-    same(lowered.compile(compiler_options={"check": False})(1.0), 2.0)
+    for options, message in (({"no_such_thing": True}, "No such compile option: 'no_such_thing'"),
+                             ({"cpu": "abacus"}, "option cpu = 'abacus'")):
+        try:
+            lowered.compile(compiler_options=options)
+        except Exception as error:
+            assert message in str(error), error
+        else:
+            raise AssertionError(f"{options} were accepted")
+    same(lowered.compile(compiler_options={"check": False, "cpu": "x86-64-v2"})(1.0), 2.0)
     same(lowered.compile(compiler_options={"xla_embed_ir_in_executable": True})(1.0), 2.0)
 
 
