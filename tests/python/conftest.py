@@ -1,6 +1,7 @@
 """Each test runs its program on Tercel and on JAX's own CPU backend, in one process."""
 
 import os
+import zlib
 
 os.environ["JAX_PLATFORMS"] = "tercel"
 
@@ -12,17 +13,38 @@ import pytest  # noqa: E402
 TOLERANCE = {"float64": (1e-12, 1e-9), "complex128": (1e-12, 1e-9), "float32": (1e-5, 1e-4),
              "complex64": (1e-5, 1e-4), "float16": (1e-3, 1e-2), "bfloat16": (1e-2, 4e-2)}
 
+# The ways of running a program besides that of the process, as compiler options.
+EVALUATOR = {"eval": True}
+LESSER_CPUS = [{"cpu": "x86-64-v2"}, {"cpu": "x86-64-v3"}]
+EVALUATES = os.environ.get("TERCEL_EVAL", "0") not in ("", "0")
+SHARE = 3  # of the cases of a thorough test one is run, but for --long
+
 
 def pytest_configure(config):
     config.addinivalue_line("markers", "native: more work than the evaluator should be given")
+    config.addinivalue_line("markers", "lesser_cpus: also as CPUs without AVX-512 run it")
+    config.addinivalue_line("markers", "agree: by the fixture, which runs the evaluator, too")
     config.addinivalue_line("markers", "long: for ./dev test --long")
+    config.addinivalue_line("markers", "thorough: has many cases, all of them for --long only")
+
+
+def is_for_long(item):
+    return item.get_closest_marker("long") or (
+        item.get_closest_marker("thorough") and zlib.crc32(item.nodeid.encode()) % SHARE != 0)
+
+
+def pytest_collection_modifyitems(config, items):
+    for item in items:
+        if "agree" in item.fixturenames:
+            item.add_marker("agree")
+    if "TERCEL_LONG" not in os.environ:
+        config.hook.pytest_deselected(items=[item for item in items if is_for_long(item)])
+        items[:] = [item for item in items if not is_for_long(item)]
 
 
 def pytest_runtest_setup(item):
-    if item.get_closest_marker("native") and os.environ.get("TERCEL_EVAL", "0") not in ("", "0"):
+    if EVALUATES and item.get_closest_marker("native"):
         pytest.skip("more work than the evaluator should be given")
-    if item.get_closest_marker("long") and "TERCEL_LONG" not in os.environ:
-        pytest.skip("./dev test --long")
 
 
 @pytest.fixture(scope="session")
@@ -58,19 +80,34 @@ def assert_same(got, wanted, scale=1.0):
                                    rtol=scale * relative, atol=scale * absolute)
 
 
+def ways_besides(item):
+    """The compiler options with which a test's programs are run besides the process's own."""
+    if EVALUATES:
+        return []
+    evaluator = [] if item.get_closest_marker("native") else [EVALUATOR]
+    return evaluator + (LESSER_CPUS if item.get_closest_marker("lesser_cpus") else [])
+
+
 @pytest.fixture
-def agree(tercel, cpu):
-    """agree(f, *arguments): jit(f) gives the same on both; returns Tercel's results."""
+def agree(request, tercel, cpu):
+    """agree(f, *arguments): jit(f) gives the same on Tercel, by native code and by the evaluator,
+    and on cpu; returns the results of the native code."""
+
+    def run(device, function, arguments, options):
+        with jax.default_device(device):
+            results = jax.jit(function, **options)(*arguments)
+        for leaf in jax.tree.leaves(results):
+            assert leaf.devices() == {device}
+        return results
 
     def check(function, *arguments, scale=1.0, **options):
-        results = []
-        for device in (tercel, cpu):
-            with jax.default_device(device):
-                results.append(jax.jit(function, **options)(*arguments))
-        for leaf in jax.tree.leaves(results[0]):
-            assert leaf.devices() == {tercel}
-        assert_same(*results, scale=scale)
-        return results[0]
+        wanted = run(cpu, function, arguments, options)
+        results = run(tercel, function, arguments, options)
+        assert_same(results, wanted, scale=scale)
+        for way in ways_besides(request.node):
+            got = run(tercel, function, arguments, options | {"compiler_options": way})
+            assert_same(got, wanted, scale=scale)
+        return results
 
     return check
 

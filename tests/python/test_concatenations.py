@@ -6,6 +6,8 @@ import numpy as np
 import pytest
 from jax.flatten_util import ravel_pytree
 
+pytestmark = pytest.mark.lesser_cpus
+
 SIZES = (1000, 24, 0, 16, 1, 777, 64, 3, 2048, 5)
 
 
@@ -185,6 +187,7 @@ def test_concatenated_rows(agree, rng, axis, sizes):
     agree(lambda *v: jnp.concatenate([v[0], *(w * 2 + 1 for w in v[1:])], axis), *parts)
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("dtype", ["float32", "float64", "bfloat16", "uint8", "bool"])
 @pytest.mark.parametrize("count", [2, 3, 4, 6, 9, 17])
 def test_rows_of_single_elements(agree, rng, x64, count, dtype):
@@ -270,6 +273,7 @@ def test_updates_that_arithmetic_reads(agree, rng, dtype, shape):
     agree(program, x, y)
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("dtype", ["float32", "float64", "bfloat16", "uint8", "bool", "complex64"])
 @pytest.mark.parametrize("parts", [2, 5, 9, 33])
 def test_stacks_are_reduced(agree, rng, x64, dtype, parts):

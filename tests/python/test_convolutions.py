@@ -6,6 +6,8 @@ import numpy as np
 import pytest
 from jax import lax
 
+pytestmark = pytest.mark.lesser_cpus
+
 SPACES = {1: "W", 2: "HW", 3: "DHW"}
 
 

@@ -5,6 +5,8 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
+pytestmark = pytest.mark.lesser_cpus
+
 TYPES = ["float32", "float64", "complex64", "complex128"]
 
 

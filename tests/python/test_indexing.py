@@ -361,6 +361,7 @@ def test_what_is_changed_where_a_predicate_says(agree, change):
           np.arange(128, dtype=np.float32).reshape(4, 32))
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("dtype", ["float32", "float64", "bfloat16", "float16", "int8", "int32",
                                    "uint16", "bool", "complex64"])
 @pytest.mark.parametrize("size", [1, 3, 8, 17, 33, 64, 130, 300])

@@ -945,6 +945,7 @@ def test_much_arithmetic_on_short_rows(agree, rng, columns):
               floats(rng, columns) * 0.5, scale=100)
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("dtype", ["float32", "int32", "bfloat16", "int8"])
 @pytest.mark.parametrize("rows, width", [(33, 3), (1, 3), (17, 5), (33, 2), (50, 7), (16, 12), (5, 17)])
 def test_short_rows_that_a_loop_updates(agree, rng, rows, width, dtype):

@@ -55,6 +55,7 @@ def test_columns_of_large_arrays(agree, rng, shape, axis):
     agree(lambda v, w: ((v * w).sum(axis), (v * w).max(axis)), x, y)
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("length", [2, 3, 4, 5, 6, 7, 8, 9])
 @pytest.mark.parametrize("rows", [(3,), (33,), (70, 13), (5, 3, 41), (2000,)])
 def test_scans_of_short_rows(agree, rng, x64, length, rows):
@@ -98,6 +99,7 @@ def test_places_in_parts(agree, rng, shape, axis, dtype):
         agree(lambda v: jnp.argmax(v, axis), np.full_like(x, -np.inf))
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("shape", [(501, 4), (501, 7), (501, 10), (67, 33), (45, 5, 5), (45, 9, 9),
                                    (7, 16, 8), (3, 70, 20)])
 @pytest.mark.parametrize("dtype", ["uint8", "int32", "float16", "float32"])
@@ -496,6 +498,7 @@ def pools_of_twos(a):
     return (pooled * jnp.float32([1, 2])).sum()
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("dtype", ["bool", "uint8", "int16", "float16", "float32", "float64"])
 @pytest.mark.parametrize("length", [*range(2, 14), 16, 17, 20, 33])
 def test_rows_of_a_few(agree, rng, x64, dtype, length):
@@ -526,6 +529,7 @@ def test_short_rows_of_narrow_elements(agree, rng, length):
                         (x.astype(jnp.uint8) << weights).sum(-1, dtype=jnp.uint8)), flags, small)
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("dtype", ["float32", "float64", "bfloat16", "float16", "int32", "uint8"])
 @pytest.mark.parametrize("length", [2, 3, 5, 8, 10, 12, 16])
 def test_turned_rows(agree, rng, x64, length, dtype):
@@ -558,6 +562,7 @@ SPECIAL = [0.0, -0.0, np.nan, -np.nan, np.inf, -np.inf, 1.0, -1.0]
 
 
 # Lines of few numbers are compared side by side: with equal ones in their order, NaN last.
+@pytest.mark.thorough
 @pytest.mark.parametrize("dtype", ["bool", "int8", "uint32", "int64", "float16", "bfloat16", "float32",
                                    "float64", "complex64"])
 @pytest.mark.parametrize("length", [2, 3, 4, 5])
@@ -584,6 +589,7 @@ def test_flags_of_rows(agree, rng, x64, dtype, width):
                      jax.lax.reduce(x > 0, False, jax.lax.bitwise_xor, [1])), x)
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("dtype", ["int32", "uint8", "float32", "bfloat16", "int16", "float64"])
 @pytest.mark.parametrize("width", [2, 3, 5, 6, 8, 9, 16, 17])
 def test_flags_of_short_rows(agree, rng, x64, width, dtype):

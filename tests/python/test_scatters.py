@@ -48,6 +48,7 @@ def test_lines_of_every_width(agree, rng, dtype):
         agree(lines, x, i)
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("columns", [(), (1,), (3,), (4,), (1, 8), (16,), (20,), (40,), (2, 2)])
 @pytest.mark.parametrize("dtype", ["float32", "float64", "bfloat16", "complex64", "int16", "uint8"])
 def test_many_of_one_place_in_a_row(agree, rng, columns, dtype):
@@ -135,6 +136,7 @@ CHANGES = {
 
 
 # jnp.where(p, x.at[i].set(v), x) writes to x only where p holds.
+@pytest.mark.thorough
 @pytest.mark.parametrize("shape", [(70,), (40, 6)])
 @pytest.mark.parametrize("dtype", ["float32", "int8"])
 @pytest.mark.parametrize("name", CHANGES)
@@ -155,6 +157,7 @@ def test_chosen_changes(agree, rng, name, dtype, shape):
     agree(lambda x: jax.lax.scan(lambda x, t: (chosen(x, *t)[0], x[0]), x, (p, i, v)), x)
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("dtype", ["float32", "float64", "float16", "int8", "bool", "complex64"])
 @pytest.mark.parametrize("shape", [(3000, 2), (131, 3), (70, 4), (9, 33, 5), (200, 8), (64, 16),
                                    (63, 3)])

@@ -18,6 +18,7 @@ def values(rng, shape, dtype):
     return jnp.asarray(rng.integers(0, 100, shape)).astype(dtype)
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("dtype", TYPES)
 @pytest.mark.parametrize("shape, order", CASES)
 def test_moved_and_computed_with(agree, rng, shape, order, dtype):
@@ -30,6 +31,7 @@ def test_moved_and_computed_with(agree, rng, shape, order, dtype):
     agree(lambda x: x.astype("float32" if dtype != "complex64" else dtype).transpose(order), x)
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("dtype", TYPES)
 @pytest.mark.parametrize("shape, order", CASES)
 def test_made_of_several_and_moved(agree, rng, shape, order, dtype):
@@ -83,6 +85,7 @@ def test_with_the_transpose(agree, rng, shape, dtype):
     agree(lambda x: (x.transpose(order) + x[::-1]) * x, x)
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("to", ["float32", "uint8", "float16"])
 @pytest.mark.parametrize("channels", [2, 3, 4, 5, 8, 12, 16, 20])
 def test_planes_to_pixels(agree, rng, channels, to):
