@@ -3,7 +3,14 @@
 import os
 import zlib
 
+# XLA:CPU gives the values to compare with: what it would take to optimise is most of a run's time.
+# With --long it compiles as it does for its users.
+QUICK_XLA = ("--xla_backend_optimization_level=0 --xla_llvm_disable_expensive_passes=true "
+             "--xla_cpu_use_fusion_emitters=false --xla_cpu_parallel_codegen_split_count=1")
+
 os.environ["JAX_PLATFORMS"] = "tercel"
+if "TERCEL_LONG" not in os.environ:
+    os.environ.setdefault("XLA_FLAGS", QUICK_XLA)
 
 import jax  # noqa: E402
 import numpy as np  # noqa: E402
