@@ -1,6 +1,7 @@
 // Memory instructions: masks at the edge of a page, gathers, scatters, scratch.
 #include <sys/mman.h>
 
+#include <algorithm>
 #include <random>
 
 #include "machine_code.h"
@@ -156,16 +157,21 @@ TEST(Memory, ScatterWritesDuplicatesInLaneOrder) {
 }
 
 TEST(Memory, StreamingStoreAndPrefetch) {
+  constexpr int64_t kFar = 1 << 25;  // elements, which are fetched ahead
   for (const Target& machine : testTargets())
     for (Scalar s : kScalars) {
       Kernel kernel{.name = cat("stream_", kernel::scalarName(s))};
       Builder b(kernel);
-      auto x = b.addParam(s, true), out = b.addParam(s, false);
+      auto x = b.addParam(s, true, kFar), out = b.addParam(s, false);
       int lanes = static_cast<int>(machine.vector_bytes / kernel::byteSize(s));
+      b.machine.vector_bytes = static_cast<int>(machine.vector_bytes);
+      b.fetchAhead(4 * lanes);
       b.forLoop(b.taskBegin(), b.taskEnd(), lanes, [&](V i) {
-        b.prefetch(x, i, 4 * lanes);
         b.storeStreaming(out, i, b.load(x, i, lanes));
       });
+      EXPECT_TRUE(std::ranges::any_of(kernel.insts, [](const kernel::Inst& inst) {
+        return inst.op == Opcode::prefetch;
+      }));
       MachineCode code = compile(kernel, machine);
       if (!code.entry || !runsHere(machine)) continue;
       size_t bytes = static_cast<size_t>(8 * machine.vector_bytes);

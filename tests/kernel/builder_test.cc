@@ -6,6 +6,8 @@
 #include <bit>
 #include <limits>
 #include <tuple>
+#include <utility>
+#include <vector>
 
 #include "compiler/kernel/text.h"
 #include "compiler/kernel/verifier.h"
@@ -35,6 +37,36 @@ using Fold = Fixture;
 using Loop = Fixture;
 using Slack = Fixture;
 using Order = Fixture;
+using Ahead = Fixture;
+
+constexpr int64_t kFar = int64_t{1} << 28;  // elements of an array that no near cache holds
+
+std::vector<std::pair<int64_t, int64_t>> fetches(const Kernel& kernel) {  // buffers and offsets
+  std::vector<std::pair<int64_t, int64_t>> all;
+  for (const Inst& inst : kernel.insts)
+    if (inst.op == Opcode::prefetch) all.emplace_back(inst.imm, inst.offset);
+  return all;
+}
+
+TEST_F(Ahead, IsFetchedOnceForEachVector) {
+  const BufferId x = b.addParam(Scalar::f32, true, kFar), near = b.addParam(Scalar::f32, true, 99);
+  b.fetchAhead(512);
+  for (int64_t offset : {0, 0, 16}) b.load(x, begin, 16, offset);
+  b.load(x, begin, 4);
+  b.load(near, begin, 16);
+  b.fetchAhead(0);
+  b.load(x, end, 16);
+  EXPECT_EQ(fetches(kernel), (std::vector<std::pair<int64_t, int64_t>>{{x, 512}, {x, 528}}));
+  EXPECT_TRUE(verify(kernel).ok());
+}
+
+TEST_F(Ahead, NothingIsFetchedOfManyArrays) {
+  b.fetchAhead(512);
+  std::vector<BufferId> arrays;
+  for (int i = 0; i < 3; ++i) arrays.push_back(b.addParam(Scalar::f32, true, kFar));
+  for (BufferId x : arrays) b.load(x, begin, 16);
+  EXPECT_TRUE(fetches(kernel).empty());
+}
 
 TEST_F(Share, EqualInstructionsAreOne) {
   V sum = b.iadd(begin, end);

@@ -119,7 +119,10 @@ class Builder {
   // What `emit` emits but for the stores among it, which are to be appended where they belong.
   std::vector<InstId> withoutStores(const std::function<void()>& emit);
   void append(std::span<const InstId> insts);
-  void prefetch(BufferId buffer, V index, int64_t offset = 0);
+  // With each vector that is then loaded from an array beyond the near caches, what lies so many
+  // elements behind it is fetched: while it computes, the machine itself follows no stream far. 0:
+  // nothing is.
+  void fetchAhead(int64_t elements) { ahead_ = elements; }
 
   // Whether arithmetic met subnormal numbers, of which microcode makes more, since it forgot them.
   V metSubnormals();
@@ -152,6 +155,7 @@ class Builder {
   bool staysInScratch(BufferId buffer, V index, int lanes, int64_t offset) const;
   bool endsInSlack(BufferId buffer, V index, V mask, int64_t offset) const;
   V loadFirst(BufferId buffer, V index, V mask, int64_t count, int64_t offset);
+  void prefetch(const Inst& load, BlockId block);
   Values inlineTrips(int64_t lo, int64_t hi, int64_t step, std::span<const V> carried,
                      const std::function<Values(V, std::span<const V>)>& body);
   void moveTile(Opcode op, int16_t tile, BufferId buffer, V index, int64_t pitch, int64_t offset);
@@ -182,6 +186,8 @@ class Builder {
   // What comes from beyond the near caches, of which no whole vector was read so far: those would
   // have called for what lies behind them.
   std::set<BufferId> far_in_parts_;
+  std::set<BufferId> far_;
+  int64_t ahead_ = 0;
   std::set<uint32_t> halves_;  // what noteHalf was told
   BlockId current_ = 0;
   BlockId root_ = 0;  // the outermost block around it: the kernel's body or a function's

@@ -13,12 +13,13 @@ namespace tercel::kernel {
 
 BufferId Builder::addParam(Scalar element, bool read_only, int64_t elements) {
   const int64_t size = byteSize(element);
+  const auto id = static_cast<BufferId>(kernel_.buffers.size());
   const bool is_far = elements * size > machine.l2_bytes;
-  if (read_only && size >= 4 && is_far)
-    far_in_parts_.insert(static_cast<BufferId>(kernel_.buffers.size()));
+  if (is_far) far_.insert(id);
+  if (read_only && size >= 4 && is_far) far_in_parts_.insert(id);
   Buffer buffer{.element = element, .param = kernel_.params++, .read_only = read_only};
   kernel_.buffers.push_back(buffer);
-  return static_cast<BufferId>(kernel_.buffers.size() - 1);
+  return id;
 }
 
 BufferId Builder::addScratch(Scalar element, int64_t elements) {
@@ -75,7 +76,22 @@ V Builder::load(BufferId buffer, V index, int lanes, int64_t offset) {
             .operands = {index},
             .imm = buffer,
             .offset = offset};
-  return b.read_only ? share(std::move(inst)) : emit(std::move(inst), current_);
+  const size_t before = kernel_.insts.size();
+  const V loaded = b.read_only ? share(inst) : emit(inst, current_);
+  const bool is_new = kernel_.insts.size() > before;
+  if (is_new && ahead_ > 0 && far_.contains(buffer))
+    prefetch(inst, kernel_.values[loaded.index].block);
+  return loaded;
+}
+
+void Builder::prefetch(const Inst& load, BlockId block) {
+  // Of more arrays at once enough is on its way; shorter loads would ask for a line again.
+  constexpr size_t kFewArrays = 2;
+  if (far_.size() > kFewArrays ||
+      load.type.lanes * byteSize(load.type.scalar) < machine.vector_bytes)
+    return;
+  emit({.op = Opcode::prefetch, .operands = load.operands, .imm = load.imm,
+        .offset = load.offset + ahead_}, block);
 }
 
 // By two smaller vectors, which overlap where what is left is no vector: what comes from far comes
@@ -174,10 +190,6 @@ std::vector<InstId> Builder::withoutStores(const std::function<void()>& emit) {
 void Builder::append(std::span<const InstId> insts) {
   std::vector<InstId>& all = kernel_.blocks[current_].insts;
   all.insert(all.end(), insts.begin(), insts.end());
-}
-
-void Builder::prefetch(BufferId buffer, V index, int64_t offset) {
-  emit({.op = Opcode::prefetch, .operands = {index}, .imm = buffer, .offset = offset}, current_);
 }
 
 V Builder::metSubnormals() {

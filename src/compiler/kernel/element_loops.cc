@@ -130,6 +130,13 @@ bool ElementLoops::streams() const {
          streamsOnce(low_, lanes_, plan_.groupExtent(loops_ - 1) * short_.length);
 }
 
+// Whether what lies a few vectors behind one is almost always read soon.
+bool ElementLoops::runsLong() const {
+  constexpr int64_t kLong = 8 * kVectorsAhead;
+  return low_.cluster.nest == Nest::loop && loops_ > 0 &&
+         plan_.groupExtent(loops_ - 1) * short_.length >= kLong * lanes_;
+}
+
 bool ElementLoops::splitsFarLines(size_t access) const {
   constexpr int64_t kFar = 6 << 20;  // bytes
   const Access& a = plan_.accesses[access];
@@ -352,9 +359,11 @@ void ElementLoops::emitBody(const std::vector<Index>& groups, Guard guard, const
   low_.bindInputs(e);
   for (size_t s = 0; s < values.size(); ++s) e.bindElem(short_.same[s], alongRows(values[s], v));
   e.streaming = streams();
+  b_.fetchAhead(runsLong() ? kVectorsAhead * lanes_ : 0);
   e.guarded(guard, [&] {
     evaluate_(e, domainIndices(space_, plan_, piece_.extents.size(), groups));
   });
+  b_.fetchAhead(0);
 }
 
 }  // namespace tercel::kernel

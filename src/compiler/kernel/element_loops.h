@@ -49,6 +49,7 @@ class ElementLoops {
   bool splitsFarLines() const;
   bool splitsFarLines(size_t access) const;
   bool streams() const;
+  bool runsLong() const;
   bool overlapsLast() const;
   bool writesWhatItReads() const;
   bool knowsPlaces() const;

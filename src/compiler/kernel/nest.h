@@ -137,6 +137,8 @@ bool streamsOutputs(const Lowering& low, int lanes, int64_t extent, int64_t larg
 // The same of a nest that goes over its arrays once: that is only as quick as memory is, where stores
 // around the caches save its reading what is written, so much must be read besides.
 bool streamsOnce(const Lowering& low, int lanes, int64_t extent);
+// As far ahead a loop over an array fetches what it will read.
+inline constexpr int64_t kVectorsAhead = 32;
 
 // By the cluster's nest.
 Status lowerNest(Lowering& low);

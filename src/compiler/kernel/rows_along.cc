@@ -145,6 +145,26 @@ std::vector<RowsNest::Elems> RowsNest::blockInMemory(Emitter& e, std::vector<Ind
   return sums;
 }
 
+// Whether one row lies behind the other in what is read of whole ones.
+bool RowsNest::readsInOrder() const {
+  const auto& reduced = cluster_.reduced;
+  return std::ranges::is_sorted(reduced) &&
+         std::ranges::any_of(cluster_.inputs, [&](ir::Value v) {
+           return m_.shape(v).dims == cluster_.domain;
+         });
+}
+
+// Elements that a stage fetches ahead. Of several stages the first reads a row from where it is;
+// while the second computes, memory has time for the next row, which it brings near.
+int64_t RowsNest::fetchedAhead(int stage) const {
+  constexpr int64_t kLongestNear = 16 << 10;
+  if (!readsInOrder()) return 0;
+  const int64_t least = kVectorsAhead * plan_.lanes(), row = rowSize();
+  const bool keeps = std::ranges::any_of(saved_, [](const Saved& s) { return s.stage == 0; });
+  if (stages_.count() == 1 || keeps || row > kLongestNear) return stage == 0 ? least : 0;
+  return stage == 1 ? (least + row - 1) / row * row : 0;
+}
+
 // As many vectors at a time as there are sets of `n` accumulators, then single ones, then the
 // rest.
 RowsNest::Elems RowsNest::vectorLoop(Emitter& e, int stage, std::vector<Index> groups, Elems now,
@@ -161,12 +181,14 @@ RowsNest::Elems RowsNest::vectorLoop(Emitter& e, int stage, std::vector<Index> g
     std::ranges::copy(next, values.begin() + static_cast<int64_t>(n) * set);
   };
   int64_t whole = extent / (lanes * unroll) * (lanes * unroll), vectors = extent / lanes * lanes;
+  b_.fetchAhead(fetchedAhead(stage));
   now = elemLoop(e, 0, whole, lanes * unroll, now, [&](V i, const Elems& before) {
     return bySubnormals(e, stage, before, [&](Elems values) {
       for (int64_t u = 0; u < unroll; ++u) visitAt(i, u, u, {}, values);
       return values;
     });
   });
+  b_.fetchAhead(0);
   if (whole == extent) return now;
   return bySubnormals(e, stage, now, [&](Elems rest) {
     rest = elemLoop(e, whole, vectors, lanes, rest, [&](V i, Elems values) {

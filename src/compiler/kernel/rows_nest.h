@@ -78,6 +78,8 @@ class RowsNest {
   Elems blockInRegisters(Emitter& e, const std::vector<Index>& groups, const Position& rows,
                          int64_t first, int64_t count);
   Elems vectorLoop(Emitter& e, int stage, std::vector<Index> groups, Elems now, size_t n);
+  bool readsInOrder() const;
+  int64_t fetchedAhead(int stage) const;
 
   // rows_across.cc: vectors lie across the rows, each with accumulators of its own.
   void emitColumns(Emitter& e, const std::vector<Index>& groups, std::span<const Position> columns);
