@@ -35,9 +35,25 @@ void RowsNest::storeColumns(Emitter& e, std::vector<Index> groups,
 RowsNest::Elems RowsNest::columnStage(Emitter& e, int stage, const std::vector<Index>& groups,
                                       std::span<const Position> columns,
                                       const std::vector<Elems>& sums, Elems start) {
-  return reducedLoops(e, stage, groups, start, [&](std::vector<Index>& at, Elems values) {
+  b_.fetchAhead(rowsAhead());
+  Elems all = reducedLoops(e, stage, groups, start, [&](std::vector<Index>& at, Elems values) {
     return columnStep(e, stage, at, columns, sums, values);
   });
+  b_.fetchAhead(0);
+  return all;
+}
+
+// As far as it is to the same column of a later row, in what is read as it lies: to memory, rows are
+// too far apart to be a stream.
+int64_t RowsNest::rowsAhead() const {
+  constexpr int64_t kRows = 8, kFewestRows = 1024;
+  const auto& reduced = cluster_.reduced;
+  size_t d = reduced.size();
+  int64_t row = 1;
+  while (d > 0 && !reduced[d - 1]) row *= cluster_.domain[--d];
+  while (d > 0 && reduced[d - 1]) --d;
+  while (d > 0 && !reduced[d - 1]) --d;
+  return d == 0 && rowSize() >= kFewestRows && readsWhole() ? kRows * row : 0;
 }
 
 // One place of each column.

@@ -1,6 +1,7 @@
 #include <algorithm>
 
 #include "compiler/kernel/rows_nest.h"
+#include "core/integers.h"
 
 namespace tercel::kernel {
 
@@ -145,24 +146,22 @@ std::vector<RowsNest::Elems> RowsNest::blockInMemory(Emitter& e, std::vector<Ind
   return sums;
 }
 
-// Whether one row lies behind the other in what is read of whole ones.
-bool RowsNest::readsInOrder() const {
-  const auto& reduced = cluster_.reduced;
-  return std::ranges::is_sorted(reduced) &&
-         std::ranges::any_of(cluster_.inputs, [&](ir::Value v) {
-           return m_.shape(v).dims == cluster_.domain;
-         });
+// Whether an input has all elements of the domain.
+bool RowsNest::readsWhole() const {
+  return std::ranges::any_of(cluster_.inputs, [&](ir::Value v) {
+    return m_.shape(v).dims == cluster_.domain;
+  });
 }
 
 // Elements that a stage fetches ahead. Of several stages the first reads a row from where it is;
 // while the second computes, memory has time for the next row, which it brings near.
 int64_t RowsNest::fetchedAhead(int stage) const {
   constexpr int64_t kLongestNear = 16 << 10;
-  if (!readsInOrder()) return 0;
+  if (!readsWhole() || !std::ranges::is_sorted(cluster_.reduced)) return 0;
   const int64_t least = kVectorsAhead * plan_.lanes(), row = rowSize();
   const bool keeps = std::ranges::any_of(saved_, [](const Saved& s) { return s.stage == 0; });
   if (stages_.count() == 1 || keeps || row > kLongestNear) return stage == 0 ? least : 0;
-  return stage == 1 ? (least + row - 1) / row * row : 0;
+  return stage == 1 ? roundUp(least, row) : 0;
 }
 
 // As many vectors at a time as there are sets of `n` accumulators, then single ones, then the

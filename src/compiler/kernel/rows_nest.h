@@ -78,7 +78,7 @@ class RowsNest {
   Elems blockInRegisters(Emitter& e, const std::vector<Index>& groups, const Position& rows,
                          int64_t first, int64_t count);
   Elems vectorLoop(Emitter& e, int stage, std::vector<Index> groups, Elems now, size_t n);
-  bool readsInOrder() const;
+  bool readsWhole() const;
   int64_t fetchedAhead(int stage) const;
 
   // rows_across.cc: vectors lie across the rows, each with accumulators of its own.
@@ -90,6 +90,7 @@ class RowsNest {
                    const std::vector<Elems>& sums, const Elems& values);
   void storeColumns(Emitter& e, std::vector<Index> groups, std::span<const Position> columns,
                     const std::vector<Elems>& sums);
+  int64_t rowsAhead() const;
   Index columnIndex(size_t w);
   void bindColumn(Emitter& e, int stage, std::span<const Elem> sums);
 
