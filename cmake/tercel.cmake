@@ -21,7 +21,7 @@ target_include_directories(tercel_options INTERFACE ${PROJECT_SOURCE_DIR}/src)
 if(TERCEL_SANITIZE)
   target_compile_options(tercel_options INTERFACE -fsanitize=${TERCEL_SANITIZE}
     -fno-omit-frame-pointer -fno-sanitize-recover=all
-    -fno-sanitize=null  # ASan sees each access through null; a check of each is a fifth of the build
+    -fno-sanitize=null  # ASan sees accesses through it; checks of each are a fifth of the build
     -Wno-maybe-uninitialized)  # g++ 12 is often wrong about it in instrumented code
   target_link_options(tercel_options INTERFACE -fsanitize=${TERCEL_SANITIZE})
 endif()

@@ -43,8 +43,8 @@ RowsNest::Elems RowsNest::columnStage(Emitter& e, int stage, const std::vector<I
   return all;
 }
 
-// As far as it is to the same column of a later row, in what is read as it lies: to memory, rows are
-// too far apart to be a stream.
+// As far as it is to the same column of a later row, in what is read as it lies: rows are too far
+// apart to be a stream.
 int64_t RowsNest::rowsAhead() const {
   constexpr int64_t kRows = 8, kFewestRows = 1024;
   const auto& reduced = cluster_.reduced;
