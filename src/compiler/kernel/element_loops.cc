@@ -125,17 +125,18 @@ bool ElementLoops::splitsFarLines() const {
   return split >= kFewestSplit;
 }
 
+// Elements of the innermost loop of a loop nest, or none.
+int64_t ElementLoops::run() const {
+  if (low_.cluster.nest != Nest::loop || loops_ == 0) return 0;
+  return plan_.groupExtent(loops_ - 1) * short_.length;
+}
+
 bool ElementLoops::streams() const {
-  return is_whole_ && low_.cluster.nest == Nest::loop && loops_ > 0 &&
-         streamsOnce(low_, lanes_, plan_.groupExtent(loops_ - 1) * short_.length);
+  return is_whole_ && run() > 0 && streamsOnce(low_, lanes_, run());
 }
 
 // Whether what lies a few vectors behind one is almost always read soon.
-bool ElementLoops::runsLong() const {
-  constexpr int64_t kLong = 8 * kVectorsAhead;
-  return low_.cluster.nest == Nest::loop && loops_ > 0 &&
-         plan_.groupExtent(loops_ - 1) * short_.length >= kLong * lanes_;
-}
+bool ElementLoops::runsLong() const { return run() >= 8 * kVectorsAhead * lanes_; }
 
 bool ElementLoops::splitsFarLines(size_t access) const {
   constexpr int64_t kFar = 6 << 20;  // bytes

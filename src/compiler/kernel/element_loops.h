@@ -48,6 +48,7 @@ class ElementLoops {
   void chooseVectors();
   bool splitsFarLines() const;
   bool splitsFarLines(size_t access) const;
+  int64_t run() const;
   bool streams() const;
   bool runsLong() const;
   bool overlapsLast() const;

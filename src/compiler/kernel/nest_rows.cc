@@ -134,6 +134,13 @@ int64_t RowsNest::rowSize() const {
   return size;
 }
 
+// Whether an input has all elements of the domain.
+bool RowsNest::readsWhole() const {
+  return std::ranges::any_of(cluster_.inputs, [&](Value v) {
+    return m_.shape(v).dims == cluster_.domain;
+  });
+}
+
 // Costly values that a later stage needs again are kept in scratch memory, a row or a task's
 // columns of them.
 void RowsNest::findSaved() {

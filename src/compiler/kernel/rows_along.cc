@@ -146,13 +146,6 @@ std::vector<RowsNest::Elems> RowsNest::blockInMemory(Emitter& e, std::vector<Ind
   return sums;
 }
 
-// Whether an input has all elements of the domain.
-bool RowsNest::readsWhole() const {
-  return std::ranges::any_of(cluster_.inputs, [&](ir::Value v) {
-    return m_.shape(v).dims == cluster_.domain;
-  });
-}
-
 // Elements that a stage fetches ahead. Of several stages the first reads a row from where it is;
 // while the second computes, memory has time for the next row, which it brings near.
 int64_t RowsNest::fetchedAhead(int stage) const {

@@ -43,6 +43,7 @@ class RowsNest {
   int64_t rowSize() const;
   bool isPlain() const;
   bool makesFlags() const;
+  bool readsWhole() const;
   void findSaved();
 
   // rows_values.cc: what a stage computes at one place, and what is kept of it.
@@ -78,7 +79,6 @@ class RowsNest {
   Elems blockInRegisters(Emitter& e, const std::vector<Index>& groups, const Position& rows,
                          int64_t first, int64_t count);
   Elems vectorLoop(Emitter& e, int stage, std::vector<Index> groups, Elems now, size_t n);
-  bool readsWhole() const;
   int64_t fetchedAhead(int stage) const;
 
   // rows_across.cc: vectors lie across the rows, each with accumulators of its own.
