@@ -21,8 +21,10 @@ target_include_directories(tercel_options INTERFACE ${PROJECT_SOURCE_DIR}/src)
 if(TERCEL_SANITIZE)
   target_compile_options(tercel_options INTERFACE -fsanitize=${TERCEL_SANITIZE}
     -fno-omit-frame-pointer -fno-sanitize-recover=all
-    -fno-sanitize=null  # ASan sees accesses through it; checks of each are a fifth of the build
     -Wno-maybe-uninitialized)  # g++ 12 is often wrong about it in instrumented code
+  if(TERCEL_UNCHECKED)
+    target_compile_options(tercel_options INTERFACE -fno-sanitize=${TERCEL_UNCHECKED})
+  endif()
   target_link_options(tercel_options INTERFACE -fsanitize=${TERCEL_SANITIZE})
 endif()
 
@@ -54,9 +56,13 @@ set(standard_headers <algorithm> <array> <atomic> <bit> <charconv> <cmath> <comp
 tercel_precompiled(tercel_standard_headers HEADERS ${standard_headers})
 
 # PLAIN: some of its files have options of their own, with which no precompiled headers go.
+# ALIKE: its files name what is their own alike, and are not compiled together in a unity build.
 function(tercel_library name)
-  cmake_parse_arguments(ARG "PLAIN" "" "SOURCES;DEPS" ${ARGN})
+  cmake_parse_arguments(ARG "PLAIN;ALIKE" "" "SOURCES;DEPS" ${ARGN})
   add_library(${name} STATIC ${ARG_SOURCES})
+  if(ARG_ALIKE)
+    set_target_properties(${name} PROPERTIES UNITY_BUILD OFF)
+  endif()
   target_link_libraries(${name} PUBLIC tercel_options ${ARG_DEPS})
   if(NOT ARG_PLAIN)
     tercel_use_precompiled(${name} tercel_standard_headers)

@@ -9,7 +9,7 @@
 namespace tercel::pjrt {
 namespace {
 
-runtime::Buffer& unwrap(PJRT_Buffer* buffer) { return *buffer->buffer; }
+runtime::Buffer& bufferOf(PJRT_Buffer* buffer) { return *buffer->buffer; }
 
 }  // namespace
 
@@ -19,20 +19,20 @@ Status Buffer_Destroy(PJRT_Buffer_Destroy_Args& args) {
 }
 
 Status Buffer_ElementType(PJRT_Buffer_ElementType_Args& args) {
-  const runtime::BufferType& type = unwrap(args.buffer).type();
+  const runtime::BufferType& type = bufferOf(args.buffer).type();
   args.type = type.is_token ? PJRT_Buffer_Type_TOKEN : wrap(type.shape.dtype);
   return {};
 }
 
 Status Buffer_Dimensions(PJRT_Buffer_Dimensions_Args& args) {
-  const Dims& dims = unwrap(args.buffer).shape().dims;
+  const Dims& dims = bufferOf(args.buffer).shape().dims;
   args.dims = dims.data();
   args.num_dims = dims.size();
   return {};
 }
 
 Status Buffer_UnpaddedDimensions(PJRT_Buffer_UnpaddedDimensions_Args& args) {
-  const Dims& dims = unwrap(args.buffer).shape().dims;
+  const Dims& dims = bufferOf(args.buffer).shape().dims;
   args.unpadded_dims = dims.data();
   args.num_dims = dims.size();
   return {};
@@ -45,7 +45,7 @@ Status Buffer_DynamicDimensionIndices(PJRT_Buffer_DynamicDimensionIndices_Args& 
 }
 
 Status Buffer_GetMemoryLayout(PJRT_Buffer_GetMemoryLayout_Args& args) {
-  const ArrayType& type = unwrap(args.buffer).type();
+  const ArrayType& type = bufferOf(args.buffer).type();
   const size_t rank = type.shape.dims.size();
   const int64_t* order = orderOf(type.layout, rank);
   if (!order) return unimplemented("layouts of rank ", rank);
@@ -58,17 +58,17 @@ Status Buffer_GetMemoryLayout(PJRT_Buffer_GetMemoryLayout_Args& args) {
 }
 
 Status Buffer_OnDeviceSizeInBytes(PJRT_Buffer_OnDeviceSizeInBytes_Args& args) {
-  args.on_device_size_in_bytes = static_cast<size_t>(unwrap(args.buffer).bytes());
+  args.on_device_size_in_bytes = static_cast<size_t>(bufferOf(args.buffer).bytes());
   return {};
 }
 
 Status Buffer_Device(PJRT_Buffer_Device_Args& args) {
-  args.device = args.buffer->client->wrap(unwrap(args.buffer).device());
+  args.device = args.buffer->client->wrap(bufferOf(args.buffer).device());
   return {};
 }
 
 Status Buffer_Memory(PJRT_Buffer_Memory_Args& args) {
-  args.memory = args.buffer->client->wrap(unwrap(args.buffer).memory());
+  args.memory = args.buffer->client->wrap(bufferOf(args.buffer).memory());
   return {};
 }
 
@@ -78,44 +78,44 @@ Status Buffer_IsOnCpu(PJRT_Buffer_IsOnCpu_Args& args) {
 }
 
 Status Buffer_Delete(PJRT_Buffer_Delete_Args& args) {
-  unwrap(args.buffer).deleteData();
+  bufferOf(args.buffer).deleteData();
   return {};
 }
 
 Status Buffer_IsDeleted(PJRT_Buffer_IsDeleted_Args& args) {
-  args.is_deleted = unwrap(args.buffer).isDeleted();
+  args.is_deleted = bufferOf(args.buffer).isDeleted();
   return {};
 }
 
 Status Buffer_ReadyEvent(PJRT_Buffer_ReadyEvent_Args& args) {
   runtime::noteWait();
-  args.event = wrap(unwrap(args.buffer).ready());
+  args.event = wrap(bufferOf(args.buffer).ready());
   return {};
 }
 
 Status Buffer_UnsafePointer(PJRT_Buffer_UnsafePointer_Args& args) {
-  TERCEL_ASSIGN(void* data, unwrap(args.buffer).data());
+  TERCEL_ASSIGN(void* data, bufferOf(args.buffer).data());
   args.buffer_pointer = reinterpret_cast<uintptr_t>(data);
   return {};
 }
 
 Status Buffer_OpaqueDeviceMemoryDataPointer(PJRT_Buffer_OpaqueDeviceMemoryDataPointer_Args& args) {
-  TERCEL_ASSIGN(args.device_memory_ptr, unwrap(args.buffer).data());
+  TERCEL_ASSIGN(args.device_memory_ptr, bufferOf(args.buffer).data());
   return {};
 }
 
 Status Buffer_IncreaseExternalReferenceCount(
     PJRT_Buffer_IncreaseExternalReferenceCount_Args& args) {
-  return unwrap(args.buffer).increaseExternalReferences();
+  return bufferOf(args.buffer).increaseExternalReferences();
 }
 
 Status Buffer_DecreaseExternalReferenceCount(
     PJRT_Buffer_DecreaseExternalReferenceCount_Args& args) {
-  return unwrap(args.buffer).decreaseExternalReferences();
+  return bufferOf(args.buffer).decreaseExternalReferences();
 }
 
 Status Buffer_ToHostBuffer(PJRT_Buffer_ToHostBuffer_Args& args) {
-  const runtime::Buffer& buffer = unwrap(args.src);
+  const runtime::Buffer& buffer = bufferOf(args.src);
   // Without a wish the bytes go out as they lie.
   Dims layout = buffer.type().layout;
   if (args.host_layout) {
@@ -135,7 +135,7 @@ Status Buffer_ToHostBuffer(PJRT_Buffer_ToHostBuffer_Args& args) {
 Status Buffer_CopyRawToHost(PJRT_Buffer_CopyRawToHost_Args& args) {
   if (!args.dst && args.transfer_size != 0) return invalidArgument("dst is null");
   TERCEL_ASSIGN(auto done,
-                unwrap(args.buffer).copyRawToHost(args.dst, args.offset, args.transfer_size));
+                bufferOf(args.buffer).copyRawToHost(args.dst, args.offset, args.transfer_size));
   args.event = wrap(std::move(done));
   return {};
 }
@@ -143,7 +143,7 @@ Status Buffer_CopyRawToHost(PJRT_Buffer_CopyRawToHost_Args& args) {
 Status Buffer_CopyToDevice(PJRT_Buffer_CopyToDevice_Args& args) {
   const ClientRef& client = args.buffer->client;
   TERCEL_ASSIGN(runtime::Memory * memory, memoryOf(*client, nullptr, args.dst_device));
-  TERCEL_ASSIGN(auto copy, unwrap(args.buffer).copyTo(memory));
+  TERCEL_ASSIGN(auto copy, bufferOf(args.buffer).copyTo(memory));
   args.dst_buffer = wrap(client, std::move(copy));
   return {};
 }
@@ -151,7 +151,7 @@ Status Buffer_CopyToDevice(PJRT_Buffer_CopyToDevice_Args& args) {
 Status Buffer_CopyToMemory(PJRT_Buffer_CopyToMemory_Args& args) {
   const ClientRef& client = args.buffer->client;
   TERCEL_ASSIGN(runtime::Memory * memory, memoryOf(*client, args.dst_memory, nullptr));
-  TERCEL_ASSIGN(auto copy, unwrap(args.buffer).copyTo(memory));
+  TERCEL_ASSIGN(auto copy, bufferOf(args.buffer).copyTo(memory));
   args.dst_buffer = wrap(client, std::move(copy));
   return {};
 }
@@ -159,7 +159,7 @@ Status Buffer_CopyToMemory(PJRT_Buffer_CopyToMemory_Args& args) {
 Status Buffer_Bitcast(PJRT_Buffer_Bitcast_Args& args) {
   TERCEL_ASSIGN(Shape shape, unwrapShape(args.element_type, args.dims, args.num_dims));
   TERCEL_ASSIGN(Dims layout, unwrap(args.device_layout, shape));
-  TERCEL_ASSIGN(auto same, unwrap(args.buffer).bitcast({std::move(shape), std::move(layout)}));
+  TERCEL_ASSIGN(auto same, bufferOf(args.buffer).bitcast({std::move(shape), std::move(layout)}));
   args.out_buffer = wrap(args.buffer->client, std::move(same));
   return {};
 }

@@ -39,7 +39,7 @@ void transferProcedure(IO& io, ProcedureT& procedure) {
 }
 
 template <class IO, class ArtifactT>
-void transfer(IO& io, ArtifactT& artifact) {
+void transferArtifact(IO& io, ArtifactT& artifact) {
   io.text(artifact.name);
   io.text(artifact.tree);
   io.list(artifact.targets, kLeastText, [&](auto& target) { io.text(target); });
@@ -164,7 +164,7 @@ Status validateArtifact(const Artifact& artifact) {
 std::vector<std::byte> serializeArtifact(const Artifact& artifact) {
   Writer writer;
   startFile(writer.out);
-  transfer(writer, artifact);
+  transferArtifact(writer, artifact);
   if (!artifact.has_side_file) {
     writer.out.resize(alignedSize(writer.out.size()));
     writer.out.insert(writer.out.end(), artifact.data.bytes.begin(), artifact.data.bytes.end());
@@ -179,7 +179,7 @@ Result<Artifact> deserializeArtifact(HeldBytes file) try {
   TERCEL_ASSIGN(const auto content, openFile(file.bytes, kArtifactFile));
   Artifact artifact;
   Reader reader(content);
-  transfer(reader, artifact);
+  transferArtifact(reader, artifact);
   const uint64_t inside = artifact.has_side_file ? 0 : artifact.data_bytes;
   const size_t padding = artifact.has_side_file ? 0 : kDataAlignment - 1;
   if (reader.failed() || inside > reader.remaining() ||

@@ -48,7 +48,7 @@ void transferSignature(IO& io, ProgramT& program) {
 }
 
 template <class IO, class ProgramT>
-void transfer(IO& io, ProgramT& program) {
+void transferProgram(IO& io, ProgramT& program) {
   transferSignature(io, program);
   io.list(program.slots, 21, [&](auto& slot) {
     io.number(slot.place);
@@ -82,7 +82,7 @@ std::vector<std::byte> serialize(const Program& program) {
   for (const auto& object : program.objects) content += object.size();
   writer.out.reserve(content);
   startFile(writer.out);
-  transfer(writer, program);
+  transferProgram(writer, program);
   sealFile(writer.out, kProgramFile);
   return std::move(writer.out);
 }
@@ -93,7 +93,7 @@ Result<Program> deserialize(std::span<const std::byte> bytes) try {
   TERCEL_ASSIGN(const auto content, openFile(bytes, kProgramFile));
   Program program;
   Reader reader(content);
-  transfer(reader, program);
+  transferProgram(reader, program);
   if (reader.failed() || reader.remaining() > 0) {
     return invalidArgument("program file is malformed");
   }

@@ -63,7 +63,7 @@ void byKeys(void* const* params, int64_t a, int64_t b, void* scratch) {
   *static_cast<uint8_t*>(scratch) = order < 0;
 }
 
-struct Case {
+struct KeyCase {
   std::vector<DType> operands;
   const char* keys;
   int64_t outer, length, inner;
@@ -85,7 +85,7 @@ std::vector<std::byte> randomArray(DType dtype, int64_t elements, std::mt19937& 
   return data;
 }
 
-std::vector<std::vector<std::byte>> run(const Case& c, std::vector<std::vector<std::byte>> in,
+std::vector<std::vector<std::byte>> run(const KeyCase& c, std::vector<std::vector<std::byte>> in,
                                         bool by_keys, bool in_place, const Parallel& parallel,
                                         int64_t kept = -1) {
   std::vector<std::vector<std::byte>> out = in;
@@ -110,7 +110,7 @@ std::vector<std::vector<std::byte>> run(const Case& c, std::vector<std::vector<s
 
 TEST(KeySort, SameAsTheComparator) {
   engine::ThreadPool pool(3);
-  const Case cases[] = {
+  const KeyCase cases[] = {
       {{DType::f32}, "f32", 1, 3000, 1},
       {{DType::f32}, "f32", 3, 20, 2},
       {{DType::f32, DType::s32}, "f32", 2, 500, 3},
@@ -136,7 +136,7 @@ TEST(KeySort, SameAsTheComparator) {
       {{DType::f32}, "f32", 3, 1, 1},
   };
   std::mt19937 random(5);
-  for (const Case& c : cases) {
+  for (const KeyCase& c : cases) {
     auto keys = parseSortKeys(c.keys);
     ASSERT_TRUE(keys) << c.keys;
     current_keys = *keys;
@@ -153,7 +153,7 @@ TEST(KeySort, SameAsTheComparator) {
 // The front of what the comparator gives, for rows long enough to be searched instead of sorted.
 TEST(KeySort, FirstElements) {
   std::mt19937 random(6);
-  const Case cases[] = {
+  const KeyCase cases[] = {
       {{DType::f32, DType::s32}, "-f32!", 3, 300, 1},
       {{DType::f16, DType::s32}, "f16", 2, 100, 3},
       {{DType::f64, DType::s32}, "-f64", 1, 64, 1},
@@ -163,7 +163,7 @@ TEST(KeySort, FirstElements) {
       {{DType::u32, DType::s32}, "-u32", 3, 2000, 1},
       {{DType::f32, DType::s64}, "f32", 2, 4000, 2},
   };
-  for (const Case& c : cases) {
+  for (const KeyCase& c : cases) {
     current_keys = *parseSortKeys(c.keys);
     std::vector<std::vector<std::byte>> in;
     for (DType dtype : c.operands)

@@ -27,7 +27,7 @@ void lessByFloat(void* const* params, int64_t a, int64_t b, void* scratch) {
   *static_cast<uint8_t*>(scratch) = keys[a] < keys[b];
 }
 
-struct Case {
+struct SortCase {
   int64_t outer, length, inner;
 };
 
@@ -36,7 +36,7 @@ struct Data {
   std::vector<int64_t> positions;  // in the row: shows the permutation
 };
 
-Data makeData(const Case& c) {
+Data makeData(const SortCase& c) {
   std::mt19937 random(7);
   Data data;
   for (int64_t i = 0; i < c.outer * c.length * c.inner; ++i) {
@@ -46,7 +46,7 @@ Data makeData(const Case& c) {
   return data;
 }
 
-Data expected(const Case& c, const Data& in) {
+Data expected(const SortCase& c, const Data& in) {
   Data out = in;
   for (int64_t o = 0; o < c.outer; ++o) {
     for (int64_t k = 0; k < c.inner; ++k) {
@@ -64,7 +64,7 @@ Data expected(const Case& c, const Data& in) {
   return out;
 }
 
-Status sortData(const Case& c, Data& from, Data& to, const Parallel& parallel) {
+Status sortData(const SortCase& c, Data& from, Data& to, const Parallel& parallel) {
   int64_t bytes[] = {4, 8};
   void* operands[] = {from.keys.data(), from.positions.data()};
   void* results[] = {to.keys.data(), to.positions.data()};
@@ -80,10 +80,10 @@ Status sortData(const Case& c, Data& from, Data& to, const Parallel& parallel) {
 
 TEST(Sort, IsStableAlongAnyDimensionWithAnyThreads) {
   engine::ThreadPool pool(3);
-  const Case cases[] = {{1, 1, 1},     {1, 2, 1},    {3, 0, 2},    {0, 5, 1},    {1, 17, 1},
+  const SortCase cases[] = {{1, 1, 1},     {1, 2, 1},    {3, 0, 2},    {0, 5, 1},    {1, 17, 1},
                         {5, 16, 3},    {100, 33, 1}, {2, 100, 7},  {1, 4096, 1}, {1, 4097, 1},
                         {1, 20000, 1}, {3, 9000, 1}, {1, 5000, 2}, {40, 4500, 1}};
-  for (const Case& c : cases) {
+  for (const SortCase& c : cases) {
     Data in = makeData(c), want = expected(c, in);
     for (const Parallel& parallel : {Parallel(), pool.parallel()}) {
       Data from = in, out = in;

@@ -16,7 +16,7 @@ using program::Place;
 using test::ProgramMaker;
 using test::runOn;
 
-const Shape kVector{DType::f32, {4}};
+const Shape kRow{DType::f32, {4}};
 
 void nothing(void* const*, int64_t, int64_t, void*) {}
 
@@ -38,21 +38,21 @@ class SideBySide : public testing::Test, protected ProgramMaker {
 };
 
 TEST_F(SideBySide, StepsThatReadTheSame) {
-  uint32_t a = argument(kVector);
-  for (int i = 0; i < 5; ++i) add({a, result(kVector)}, {1});
+  uint32_t a = argument(kRow);
+  for (int i = 0; i < 5; ++i) add({a, result(kRow)}, {1});
   EXPECT_EQ(found(), "[0,5) by 1 ");
 }
 
 TEST_F(SideBySide, CheapStepsInGroups) {
-  uint32_t a = argument(kVector);
-  for (int i = 0; i < 40; ++i) add({a, result(kVector)}, {1}, 1e3);
+  uint32_t a = argument(kRow);
+  for (int i = 0; i < 40; ++i) add({a, result(kRow)}, {1}, 1e3);
   EXPECT_EQ(found(), "[0,40) by 11 ");
   for (auto& step : program.sequences[0]) step.cost = 400;
   EXPECT_EQ(found(), "");
 }
 
 TEST_F(SideBySide, WhatIsReadMustBeThere) {
-  uint32_t a = argument(kVector), t = arena(16), u = arena(16), r = result(kVector);
+  uint32_t a = argument(kRow), t = arena(16), u = arena(16), r = result(kRow);
   add({a, t}, {1});
   add({a, u}, {1});
   add({t, u, r}, {2});
@@ -60,9 +60,9 @@ TEST_F(SideBySide, WhatIsReadMustBeThere) {
 }
 
 TEST_F(SideBySide, WhatIsReadIsNotOverwritten) {
-  uint32_t a = argument(kVector), t = arena(16);
+  uint32_t a = argument(kRow), t = arena(16);
   add({a, t}, {1});
-  add({t, result(kVector)}, {1});
+  add({t, result(kRow)}, {1});
   add({a, t}, {1});
   EXPECT_EQ(found(), "");
 }
@@ -70,7 +70,7 @@ TEST_F(SideBySide, WhatIsReadIsNotOverwritten) {
 TEST_F(SideBySide, PiecesOfTheArena) {
   arena(256);
   auto piece = [&](int64_t offset, int64_t bytes) { return slot(Place::arena, 0, offset, bytes); };
-  uint32_t a = argument(kVector);
+  uint32_t a = argument(kRow);
   add({a, piece(0, 64)}, {1});
   add({a, piece(64, 64)}, {1});
   add({a, piece(192, 64)}, {1});
@@ -79,25 +79,25 @@ TEST_F(SideBySide, PiecesOfTheArena) {
 }
 
 TEST_F(SideBySide, ADonatedArgumentLiesInItsResult) {
-  uint32_t a = argument(kVector, 0), b = argument(kVector);
-  uint32_t r = result(kVector), other = result(kVector);
+  uint32_t a = argument(kRow, 0), b = argument(kRow);
+  uint32_t r = result(kRow), other = result(kRow);
   add({b, r}, {1});
   add({a, other}, {1});
   EXPECT_EQ(found(), "");
 }
 
 TEST_F(SideBySide, UnknownWritesAndManyTasksStandAlone) {
-  uint32_t a = argument(kVector);
-  add({a, result(kVector)}, {1});
-  add({a, result(kVector)}, {});
-  add({a, result(kVector)}, {1});
-  add({a, result(kVector)}, {1}, 1e6, 100);
-  add({a, result(kVector)}, {1});
+  uint32_t a = argument(kRow);
+  add({a, result(kRow)}, {1});
+  add({a, result(kRow)}, {});
+  add({a, result(kRow)}, {1});
+  add({a, result(kRow)}, {1}, 1e6, 100);
+  add({a, result(kRow)}, {1});
   EXPECT_EQ(found(), "");
 }
 
 TEST_F(SideBySide, WritesAreChecked) {
-  uint32_t a = argument(kVector), r = result(kVector);
+  uint32_t a = argument(kRow), r = result(kRow);
   add({a, r}, {2});
   EXPECT_FALSE(load().ok());
   program.sequences[0][0].values = {0};
@@ -109,7 +109,7 @@ TEST_F(SideBySide, WritesAreChecked) {
 std::atomic<int> inside{0};
 
 // 1 where the other of two runs at the same time.
-void meet(void* const* p, int64_t, int64_t, void*) {
+void await(void* const* p, int64_t, int64_t, void*) {
   ++inside;
   auto end = std::chrono::steady_clock::now() + std::chrono::seconds(20);
   while (inside.load() < 2 && std::chrono::steady_clock::now() < end) std::this_thread::yield();
@@ -119,7 +119,7 @@ void meet(void* const* p, int64_t, int64_t, void*) {
 TEST_F(SideBySide, RunAtTheSameTime) {
   const Shape kInt{DType::s32, {}};
   for (int i = 0; i < 2; ++i) {
-    run(0, kernel("meet", meet), {result(kInt)});
+    run(0, kernel("await", await), {result(kInt)});
     program.sequences[0].back().values = {0};
     program.sequences[0].back().cost = 1e6;
   }

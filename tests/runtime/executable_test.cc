@@ -18,7 +18,7 @@ using test::ProgramMaker;
 
 constexpr int64_t kCount = 8;
 constexpr double kSlow = 1e6;  // ns: goes to the device's queue
-const Shape kShape{DType::f32, {kCount}};
+const Shape kManyShape{DType::f32, {kCount}};
 
 void add(void* const* p, int64_t begin, int64_t end, void*) {
   auto *a = static_cast<float*>(p[0]), *b = static_cast<float*>(p[1]);
@@ -60,8 +60,8 @@ class ExecutableTest : public ClientTest {
   std::unique_ptr<Executable> adder(double cost = 0, bool donates = false, bool gated = false,
                                     ExecutableOptions options = {}) {
     ProgramMaker m;
-    uint32_t a = m.argument(kShape, donates ? 0 : -1), b = m.argument(kShape);
-    uint32_t r = m.result(kShape), t = m.arena(kShape.bytes());
+    uint32_t a = m.argument(kManyShape, donates ? 0 : -1), b = m.argument(kManyShape);
+    uint32_t r = m.result(kManyShape), t = m.arena(kManyShape.bytes());
     if (gated) m.step(0, program::StepKind::custom_call, {}).values = program::encode({});
     m.run(0, m.kernel("add", add), {a, b, t}, kCount, 3);
     m.copy(0, t, r);
@@ -141,7 +141,7 @@ struct Counts : engine::CustomCallHandler {
 TEST_F(ExecutableTest, ProgramsThatTellPythonAreDoneAtOnce) {
   for (bool tells : {false, true}) {
     ProgramMaker m;
-    m.argument(kShape);
+    m.argument(kManyShape);
     program::Step& call = m.step(0, program::StepKind::custom_call, {});
     call.name = "xla_ffi_python_cpu_callback";
     call.values = program::encode({4, {}, {}, tells});
@@ -325,7 +325,7 @@ TEST_F(ExecutableTest, DonatedMemoryThatOthersSeeIsNotWritten) {
   BufferPtr b = filled(2);
   alignas(64) float host[kCount];
   std::fill(host, host + kCount, 1.f);
-  HostArray array{host, kShape, std::nullopt, HostSemantics::immutable_zero_copy};
+  HostArray array{host, kManyShape, std::nullopt, HostSemantics::immutable_zero_copy};
   auto aliased = client->bufferFromHost(array, memory);
   ASSERT_TRUE(aliased.ok());
   auto launch = run(*executable, {aliased->buffer.get(), b.get()});
@@ -355,7 +355,7 @@ TEST_F(ExecutableTest, DonatedMemoryThatOthersSeeIsNotWritten) {
 
 TEST_F(ExecutableTest, BufferDonorsAreConsumed) {
   ProgramMaker m;
-  uint32_t a = m.argument(kShape), b = m.argument(kShape), r = m.result(kShape);
+  uint32_t a = m.argument(kManyShape), b = m.argument(kManyShape), r = m.result(kManyShape);
   m.program.arguments[1].may_donate = true;
   m.run(0, m.kernel("add", add), {a, b, r}, kCount, kCount);
   auto executable = make(m);
@@ -417,7 +417,7 @@ TEST_F(ExecutableTest, MemoryIsGivenBack) {
     auto launch = run(*executable, {a.get(), b.get()});
     ASSERT_TRUE(launch.ok());
     EXPECT_TRUE(launch->done.await().ok());
-    EXPECT_EQ(device->memoryStats().bytes_in_use, 2 * kShape.bytes());
+    EXPECT_EQ(device->memoryStats().bytes_in_use, 2 * kManyShape.bytes());
   }
   EXPECT_EQ(device->memoryStats().bytes_in_use, 0);
 }
@@ -445,7 +445,7 @@ TEST_F(ExecutableTest, NoMemoryIsAnError) {
 
 TEST_F(ExecutableTest, ResultsGoToTheirMemoryKind) {
   ProgramMaker m;
-  m.result(kShape);
+  m.result(kManyShape);
   m.program.results[0].memory_kind = "pinned_host";
   auto executable = make(m);
   EXPECT_EQ(executable->resultMemoryKinds()[0], MemoryKind::pinned_host);
@@ -457,7 +457,7 @@ TEST_F(ExecutableTest, ResultsGoToTheirMemoryKind) {
   EXPECT_EQ(status.code(), Code::invalid_argument);
   EXPECT_NE(status.message().find("vram"), std::string::npos);
   m.program.results[0].memory_kind = "";
-  m.argument(kShape);
+  m.argument(kManyShape);
   m.program.arguments[0].memory_kind = "vram";
   EXPECT_EQ(Executable::create(client.get(), m.program).status().code(), Code::invalid_argument);
 }
@@ -466,9 +466,9 @@ TEST_F(ExecutableTest, StatsAndNames) {
   auto executable = adder(0, true);
   EXPECT_EQ(executable->name(), "adder");
   CompiledMemoryStats stats = executable->memoryStats();
-  EXPECT_EQ(stats.argument_bytes, 2 * kShape.bytes());
-  EXPECT_EQ(stats.result_bytes, kShape.bytes());
-  EXPECT_EQ(stats.alias_bytes, kShape.bytes());
+  EXPECT_EQ(stats.argument_bytes, 2 * kManyShape.bytes());
+  EXPECT_EQ(stats.result_bytes, kManyShape.bytes());
+  EXPECT_EQ(stats.alias_bytes, kManyShape.bytes());
   EXPECT_EQ(stats.temp_bytes, 64);
 }
 

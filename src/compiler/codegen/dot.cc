@@ -11,10 +11,10 @@ namespace intrinsics = llvm::Intrinsic;
 
 namespace {
 
-constexpr ByWidth kBytes = {intrinsics::x86_avx512_vpdpbusd_128,
+constexpr ByWidth kByteDots = {intrinsics::x86_avx512_vpdpbusd_128,
                             intrinsics::x86_avx512_vpdpbusd_256,
                             intrinsics::x86_avx512_vpdpbusd_512};
-constexpr ByWidth kHalves = {intrinsics::x86_avx512_vpdpwssd_128,
+constexpr ByWidth kHalfDots = {intrinsics::x86_avx512_vpdpwssd_128,
                              intrinsics::x86_avx512_vpdpwssd_256,
                              intrinsics::x86_avx512_vpdpwssd_512};
 constexpr ByWidth kHalvesUnadded = {intrinsics::x86_sse2_pmadd_wd, intrinsics::x86_avx2_pmadd_wd,
@@ -34,7 +34,7 @@ intrinsics::ID upTo(int most_bytes, const ByWidth& instruction, llvm::Type* type
 }  // namespace
 
 llvm::Value* Emitter::emitDotHalves(Value* a, Value* b, Value* c) {
-  intrinsics::ID id = upTo(target_.byte_dot_bytes, kHalves, c->getType());
+  intrinsics::ID id = upTo(target_.byte_dot_bytes, kHalfDots, c->getType());
   if (id != intrinsics::not_intrinsic) return ir_.CreateIntrinsic(id, {}, {c, a, b});
   id = upTo(target_.has_pair_dot ? target_.vector_bytes : 0, kHalvesUnadded, c->getType());
   if (id == intrinsics::not_intrinsic) return emitDotOfParts(a, b, c, 16, true);
@@ -46,7 +46,7 @@ llvm::Value* Emitter::emitDotHalves(Value* a, Value* b, Value* c) {
 }
 
 llvm::Value* Emitter::emitDotBytes(Value* a, Value* b, Value* c) {
-  intrinsics::ID id = upTo(target_.byte_dot_bytes, kBytes, c->getType());
+  intrinsics::ID id = upTo(target_.byte_dot_bytes, kByteDots, c->getType());
   if (id != intrinsics::not_intrinsic) return ir_.CreateIntrinsic(id, {}, {c, a, b});
   return emitDotOfParts(a, b, c, 8, false);
 }

@@ -11,7 +11,7 @@ namespace tercel::ir {
 namespace {
 
 // Regions nest by recursion; the parser allows no more.
-constexpr int kMaxDepth = 200;
+constexpr int kDeepestRegion = 200;
 
 Status verifyAttrs(const Op& op) {
   for (size_t i = 0; i < op.attrs.size(); ++i) {
@@ -77,7 +77,7 @@ class Verifier {
   Status verifyRegion(RegionId id, int depth) {
     if (id.index >= region_is_seen_.size()) return internalError("region ", id.index, " is none");
     if (region_is_seen_[id.index]) return internalError("region ", id.index, " is in two places");
-    if (depth > kMaxDepth) return invalidArgument("regions nest deeper than ", kMaxDepth);
+    if (depth > kDeepestRegion) return invalidArgument("regions nest deeper than ", kDeepestRegion);
     region_is_seen_[id.index] = true;
     const Region& region = module_.region(id);
     size_t scope = visible_.size();

@@ -8,7 +8,7 @@ namespace tercel::kernel {
 namespace {
 
 constexpr double kWorthSkipping = 0.08;  // of the products
-constexpr int64_t kFewRows = 8;
+constexpr int64_t kFewEdgeRows = 8;
 
 }  // namespace
 
@@ -38,7 +38,7 @@ void ContractNest::preferConstantWindows() {
   for (const ZeroEdge& edge : edges_) share += zeroShare(edge);
   if (columns_.operand != 1 || share < kWorthSkipping || !isPadded(rows_.group)) return;
   for (size_t g = 0; g < columns_.group; ++g) {
-    bool fits = !varies_[columns_.operand][g] && extent(g) >= kFewRows && !isPadded(g);
+    bool fits = !varies_[columns_.operand][g] && extent(g) >= kFewEdgeRows && !isPadded(g);
     if (!fits || (rows_.lines_inner && extent(g) < extent(rows_.group))) continue;
     rows_.group = g;
     rows_.lines_inner = true;

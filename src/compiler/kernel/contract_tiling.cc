@@ -9,7 +9,7 @@ namespace tercel::kernel {
 namespace {
 
 constexpr int64_t kMostRows = 14;  // more than the L1 cache has ways costs more than it saves
-constexpr int64_t kMostVectors = 8;
+constexpr int64_t kMostTileVectors = 8;
 constexpr int64_t kAcrossRows = 8;  // a whole vector, that needs no mask
 
 constexpr int64_t kWorthPacking = 3;  // tiles that read a panel
@@ -103,7 +103,8 @@ void chooseTile(const ContractSizes& s, const Machine& machine, ContractTiling& 
   int64_t most_rows = collides(s.m_side) ? kMostCollidingRows : kMostRows;
   if (t.across) most_rows = kAcrossRows;
   double best = 1e300;
-  int64_t most_vectors = std::min(streams(s) ? kStreamVectors : kMostVectors, ceilDiv(s.n, t.lanes));
+  int64_t most_vectors =
+      std::min(streams(s) ? kStreamVectors : kMostTileVectors, ceilDiv(s.n, t.lanes));
   for (int vectors = 1; vectors <= most_vectors; ++vectors)
     for (int64_t rows = row_step; rows <= std::min(most_rows, s.m); rows += row_step) {
       if ((rows + 1) * vectors > registers) break;

@@ -18,8 +18,8 @@ size_t opsOf(const Lowering& lowering) {
 namespace {
 
 // What evaluating one element of a piece takes, and asks.
-struct Probe {
-  Probe(const Lowering& lowering, const Piece& piece, const Evaluate& evaluate)
+struct PieceProbe {
+  PieceProbe(const Lowering& lowering, const Piece& piece, const Evaluate& evaluate)
       : low(lowering.module, lowering.cluster, lowering.machine), space(low.builder) {
     Indices indices;
     for (size_t d = 0; d < piece.extents.size(); ++d) {
@@ -42,7 +42,7 @@ struct Probe {
 
 std::vector<int64_t> findCuts(const Lowering& lowering, const Piece& piece, size_t dimension,
                               const Evaluate& evaluate) {
-  const Probe probe(lowering, piece, evaluate);
+  const PieceProbe probe(lowering, piece, evaluate);
   int64_t end = piece.extents[dimension];
   std::vector<int64_t> cuts{end};
   for (const auto& [index, extent] : probe.bounds) {
@@ -97,7 +97,7 @@ bool isWorthPieces(const Lowering& lowering, const Piece& whole, std::span<const
                    const Evaluate& evaluate) {
   constexpr size_t kTimes = 3, kMostCode = 1500;
   auto codeOf = [&](const Piece& piece) {
-    return Probe(lowering, piece, evaluate).low.kernel.insts.size();
+    return PieceProbe(lowering, piece, evaluate).low.kernel.insts.size();
   };
   size_t code = 0;
   for (const Piece& piece : pieces) code += codeOf(piece);

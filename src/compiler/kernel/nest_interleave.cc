@@ -10,9 +10,7 @@
 namespace tercel::kernel {
 namespace {
 
-constexpr size_t kNone = ~size_t{0};
 constexpr int64_t kTaskVectors = 32;  // of each line
-constexpr int64_t kStreamed = 16 << 20;
 
 class InterleaveNest {
  public:
@@ -141,7 +139,7 @@ class InterleaveNest {
   Dims dims_;
   DType dtype_ = DType::f32;
   LoopPlan plan_;
-  size_t few_ = kNone, long_ = kNone;
+  size_t few_ = kNoGroup, long_ = kNoGroup;
   bool joins_ = false;  // lines that lie apart in the input
   std::vector<size_t> outer_;
   int lanes_ = 1;

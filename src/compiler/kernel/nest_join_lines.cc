@@ -10,8 +10,8 @@
 namespace tercel::kernel {
 namespace {
 
-constexpr int64_t kTaskElements = 4096;
-constexpr int64_t kMostOps = 5 * kMostLineVectors;  // written out
+constexpr int64_t kTaskLineElements = 4096;
+constexpr int64_t kMostLineOps = 5 * kMostLineVectors;  // written out
 
 class JoinLinesNest {
  public:
@@ -32,7 +32,7 @@ class JoinLinesNest {
   }
 
   void run() {
-    LineTasks tasks{plan_, long_, {}, 1, std::max<int64_t>(1, kTaskElements / length_)};
+    LineTasks tasks{plan_, long_, {}, 1, std::max<int64_t>(1, kTaskLineElements / length_)};
     for (size_t g = 0; g < long_; ++g) tasks.outer.push_back(g);
     tasks.run(low_, space_, [&](const std::vector<Index>& groups, V i) { emitRow(groups, i); });
   }
@@ -119,7 +119,7 @@ class JoinLinesNest {
         vectors_.push_back({std::min(begin, end - lanes), lanes});
     }
     const auto vectors = static_cast<int64_t>(vectors_.size());
-    return vectors <= kMostLineVectors && vectors * opsOfVector() <= kMostOps;
+    return vectors <= kMostLineVectors && vectors * opsOfVector() <= kMostLineOps;
   }
 
   // Of each, roughly: lines are made of other ops.

@@ -15,8 +15,7 @@ using Way = PermutePlan::Way;
 // Bytes that a task turns: of few lines less, which stay in the nearest cache beside what is read.
 constexpr int64_t kBlock = 32 << 10, kFewLines = 8 << 10;
 constexpr int64_t kLine = 256;        // of them along the input, where that is long
-// Bytes of an output that goes around the caches, of lines that lie far apart less; and of a run.
-constexpr int64_t kStreamed = 16 << 20, kStreamedFar = 8 << 20, kShortest = 1 << 10;
+constexpr int64_t kStreamedFar = 8 << 20;  // for kStreamed, of lines that lie far apart
 
 class PermuteNest {
  public:
@@ -202,7 +201,7 @@ class PermuteNest {
     const int64_t length = plan_.is_packed ? std::min(plan_.run, in_.size) * packedRow()
                                            : out_.size * plan_.across();
     while (lanes_ > 1 && lanes_ / 2 >= length) lanes_ /= 2;
-    streaming_ = length * byteSize(held_) >= kShortest &&
+    streaming_ = length * byteSize(held_) >= kShortestStreamed &&
                  streamsOutputs(low_, lanes_, kLineBytes,
                                 isOfFewLines() ? kStreamed : kStreamedFar);
     const int64_t line = kLineBytes / byteSize(held_), behind = fill_->mostLines() * plan_.word;

@@ -33,10 +33,10 @@ bool isElement(const ir::Module& m, Value v) { return m.shape(v).elements() == 1
 
 // Reductions of so few elements that each lane reads all it needs: vectors then hold several rows, and
 // stay in registers from one turn to the next.
-constexpr int64_t kMostReduced = 8, kMostVectors = 3;
+constexpr int64_t kMostReduced = 8, kMostWrittenVectors = 3;
 
 bool reducesInLanes(const ir::Module& m, const Cluster& cluster, const Machine& machine) {
-  const int64_t most = kMostVectors * vectorLanes(m, cluster, machine);
+  const int64_t most = kMostWrittenVectors * vectorLanes(m, cluster, machine);
   Dims kept;
   for (size_t d = 0; d < cluster.domain.size(); ++d)
     if (!cluster.reduced[d]) kept.push_back(cluster.domain[d]);

@@ -12,8 +12,6 @@
 namespace tercel::kernel {
 namespace {
 
-constexpr size_t kNone = ~size_t{0};
-
 // Bytes of what a task turns, and of it along the input's lines. Memory gives long runs faster;
 // what comes from cache, or has few rows, is better off with blocks that stay in the nearest.
 struct Block {
@@ -23,8 +21,6 @@ constexpr Block kInCache{128 << 10, 256}, kFromMemory{384 << 10, 1024};
 constexpr int64_t kNearCache = 32 << 10;
 
 constexpr int kMinTile = 4, kMinTileBytes = 32;
-// Bytes of an output whose rows the hardware is too late to fetch before they are overwritten.
-constexpr int64_t kStreamed = 16 << 20, kShortest = 1 << 10;
 
 class TransposeNest {
  public:
@@ -56,7 +52,8 @@ class TransposeNest {
                  : vectorLanes(m_, low_.cluster, low_.machine);
     while (lanes_ > 1 && lanes_ / 2 >= out_.extent) lanes_ /= 2;
     // Where rows end within lines, those are stored in two ways, which takes long.
-    const int64_t shortest = out_.extent % lanes_ == 0 ? 4 * lanes_ : kShortest / byteSize(held_);
+    const int64_t shortest =
+        out_.extent % lanes_ == 0 ? 4 * lanes_ : kShortestStreamed / byteSize(held_);
     streaming_ = out_.size >= shortest && streamsOutputs(low_, lanes_, kLineBytes, kStreamed);
     addScratch();
     low_.forTasks(tasks_, [&](V task) { emitTask(task); });
@@ -83,12 +80,12 @@ class TransposeNest {
       return false;
     for (size_t g = 0; g < plan_.groups.size(); ++g)
       if (strides.back()[g] == 1 && plan_.groupExtent(g) > 1) out_group_ = g;
-    if (out_group_ == kNone) return false;
+    if (out_group_ == kNoGroup) return false;
     const auto sources = std::span(strides).first(source_accesses_);
     for (const auto& source : sources)
       for (size_t g = 0; g < plan_.groups.size(); ++g)
         if (source[g] == 1 && g != out_group_ && source[out_group_] != 0) in_group_ = g;
-    return in_group_ != kNone && std::ranges::all_of(sources, [&](const auto& source) {
+    return in_group_ != kNoGroup && std::ranges::all_of(sources, [&](const auto& source) {
       return source[in_group_] == 0 || source[in_group_] == 1;
     });
   }
@@ -252,7 +249,7 @@ class TransposeNest {
   LoopPlan plan_;
   TurnedInput turned_;
   size_t source_accesses_ = 0;
-  size_t in_group_ = kNone, out_group_ = kNone;
+  size_t in_group_ = kNoGroup, out_group_ = kNoGroup;
   std::vector<size_t> task_groups_;
   Dims task_extents_;
   Side in_, out_;

@@ -7,6 +7,11 @@
 
 namespace tercel::kernel {
 
+inline constexpr size_t kNoGroup = ~size_t{0};  // of dimensions
+// Bytes of an output whose rows the hardware is too late to fetch before they are overwritten, and
+// of such a row.
+inline constexpr int64_t kStreamed = 16 << 20, kShortestStreamed = 1 << 10;
+
 // Nests that suit some clusters only.
 template <class Nest>
 bool lowerWhereSuited(Lowering& low) {

@@ -5,7 +5,7 @@ namespace tercel::kernel {
 namespace {
 
 constexpr int kMaxDepth = 100;
-constexpr int kPredicates = static_cast<int>(Predicate::fuge) + 1;
+constexpr int kPredicateCount = static_cast<int>(Predicate::fuge) + 1;
 constexpr int kOpcodes = 0
 #define INST(name, operands, cls) +1
 #include "compiler/kernel/insts.def"
@@ -130,7 +130,7 @@ class Parser : TextReader {
     }
     if (inst.op == Opcode::icmp || inst.op == Opcode::fcmp) {
       TERCEL_ASSIGN(std::string_view name, scan_.word());
-      auto predicate = findNamed<Predicate>(name, kPredicates, predicateName);
+      auto predicate = findNamed<Predicate>(name, kPredicateCount, predicateName);
       if (!predicate.ok()) return scan_.errorAtLast("there is no predicate ", name);
       inst.imm = static_cast<int64_t>(*predicate);
     }

@@ -8,7 +8,7 @@ namespace tercel::kernel {
 namespace {
 
 constexpr int64_t kThin = 16;        // words of a short side, at most
-constexpr int64_t kLine = 256;       // bytes of a line that is no longer short
+constexpr int64_t kShortLine = 256;       // bytes of a line that is no longer short
 constexpr int64_t kLongRow = 4096;   // bytes of a row in the output that is
 constexpr int64_t kFewWords = 8;     // written out
 constexpr int64_t kFewBytes = 256;   // of a plane, not worth a task
@@ -139,7 +139,7 @@ class Planner {
       setInner(1);
     else
       setOuter(outs_[0]);
-    extendIns(follows ? kLine / bytes_ : 4);
+    extendIns(follows ? kShortLine / bytes_ : 4);
     if (follows) pack();
     plan_.words = std::min<int64_t>(4, plan_.in_size);
   }
@@ -147,7 +147,7 @@ class Planner {
   bool chooseLines() {
     if (isThin(outs_[0]) && outs_[1] == ins_[0]) {
       setInner(1);
-      extendIns(kLine / bytes_);
+      extendIns(kShortLine / bytes_);
       plan_.words = std::min(inVector(), powerFrom(plan_.in_size + 1) / 2);
       if (plan_.words >= powerFrom(plan_.inner_size)) {
         plan_.way = PermutePlan::Way::join;

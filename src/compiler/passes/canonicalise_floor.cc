@@ -11,15 +11,15 @@ using namespace ir;
 namespace {
 
 // divide(x, by) or remainder(x, by), where `by` is positive everywhere.
-struct Division {
+struct FloorDivision {
   Value x;
   int64_t by = 0;
   explicit operator bool() const { return by > 0; }
-  friend bool operator==(const Division& a, const Division& b) {
+  friend bool operator==(const FloorDivision& a, const FloorDivision& b) {
     return a.x == b.x && a.by == b.by;
   }
 };
-Division divisionAt(const Rewriter& rw, Value v, OpKind kind) {
+FloorDivision divisionAt(const Rewriter& rw, Value v, OpKind kind) {
   constexpr double kMost = int64_t{1} << 52;  // exact, as one less is
   const Op* op = rw.def(v, kind);
   const auto by = op ? splatNumber(rw, op->operand(1)) : std::nullopt;
@@ -42,7 +42,7 @@ bool isSum(const Rewriter& rw, Value v, Value x, double number) {
 
 // select(r < 0 and r != 0, r + by, r); a negative remainder is not 0.
 Value floorRemainder(Rewriter& rw, Value pred, Value sum, Value r) {
-  const Division division = divisionAt(rw, r, OpKind::remainder_);
+  const FloorDivision division = divisionAt(rw, r, OpKind::remainder_);
   if (!division || !isSum(rw, sum, r, static_cast<double>(division.by))) return {};
   const Op* both = rw.def(pred, OpKind::and_);
   Value negative = pred;
@@ -57,7 +57,7 @@ Value floorRemainder(Rewriter& rw, Value pred, Value sum, Value r) {
 
 // select(sign(x) != 1 and r != 0, q - 1, q), where the remainder r is not 0.
 Value floorQuotient(Rewriter& rw, Value pred, Value less, Value q) {
-  const Division division = divisionAt(rw, q, OpKind::divide_);
+  const FloorDivision division = divisionAt(rw, q, OpKind::divide_);
   const Op* both = rw.def(pred, OpKind::and_);
   if (!division || !both || !isSum(rw, less, q, -1)) return {};
   for (size_t i = 0; i < 2; ++i) {

@@ -26,9 +26,9 @@ struct Steps {
   std::vector<Ints> steps;
 };
 
-class Search {
+class GatherSearch {
  public:
-  Search(const Rewriter& rw, const Op& gather) : rw_(rw), gather_(gather) {}
+  GatherSearch(const Rewriter& rw, const Op& gather) : rw_(rw), gather_(gather) {}
 
   std::vector<Piece> run() {
     const Dims& dims = rw_.shape(gather_.operand(0)).dims;
@@ -203,7 +203,7 @@ Value viewed(Rewriter& rw, Value x, const Steps& view) {
 
 Value canonicalGather(Rewriter& rw, const Op& op) {
   if (op.kind != OpKind::gather_ || !rw.def(op.operand(1))) return {};
-  Search search(rw, op);
+  GatherSearch search(rw, op);
   const std::vector<Piece> pieces = search.run();
   std::vector<Steps> views;
   for (const Piece& piece : pieces) {

@@ -15,7 +15,7 @@ namespace tercel::passes {
 using namespace ir;
 namespace {
 
-struct Sum {
+struct CarriedSum {
   size_t lane;
   Values added;  // in the order of the additions
 };
@@ -32,7 +32,7 @@ class CarriedSums : public Rewriter {
  protected:
   bool enter(OpId id) override {
     if (op(id).kind != OpKind::while_ || !countedLoop(module(), op(id))) return false;
-    const std::vector<Sum> sums = sumsOf(op(id));
+    const std::vector<CarriedSum> sums = sumsOf(op(id));
     if (sums.empty()) return false;
     addInPlace(op(id), sums);
     return true;
@@ -40,14 +40,14 @@ class CarriedSums : public Rewriter {
   bool visit(OpId) override { return false; }
 
  private:
-  std::vector<Sum> sumsOf(const Op& loop) {
+  std::vector<CarriedSum> sumsOf(const Op& loop) {
     const Region& body = module().region(loop.regions[1]);
     reads_.clear();
     forEachRead(module(), loop, [&](Value v) { ++reads_[v.index]; });
-    std::vector<Sum> sums;
+    std::vector<CarriedSum> sums;
     for (size_t lane = 0; lane < body.args.size(); ++lane) {
       if (module().type(body.args[lane]).is_token) continue;
-      Sum sum{lane, {}};
+      CarriedSum sum{lane, {}};
       Value v = body.results[lane];
       while (isReadOnce(v) && addOf(v, sum.added)) {}
       const bool only_adds = v == body.args[lane] && isReadOnce(v) && !sum.added.empty();
@@ -88,12 +88,12 @@ class CarriedSums : public Rewriter {
   // Of the starts of an update.
   DType indexOf(Value v) const { return shape(def(v)->operand(2)).dtype; }
 
-  void addInPlace(const Op& loop, const std::vector<Sum>& sums) {
+  void addInPlace(const Op& loop, const std::vector<CarriedSum>& sums) {
     const Op old = loop;
     Values starts = old.operands;
     std::vector<Bounds> bounds;  // after the loop, at first by their lane of it
     Builder inside(module(), old.regions[1], old.loc);
-    for (const Sum& sum : sums) {
+    for (const CarriedSum& sum : sums) {
       Bounds all = addParts(inside, sum);
       const Dims whole = shape(old.operand(sum.lane)).dims;
       for (size_t d = 0; d < whole.size(); ++d) {
@@ -114,7 +114,7 @@ class CarriedSums : public Rewriter {
   }
 
   // Where the parts of one turn are.
-  Bounds addParts(Builder& b, const Sum& sum) {
+  Bounds addParts(Builder& b, const CarriedSum& sum) {
     Value total = module().region(b.region()).args[sum.lane];
     const Dims whole = b.shape(total).dims;
     Bounds bounds{Values(whole.size()), Values(whole.size())};

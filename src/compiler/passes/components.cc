@@ -42,9 +42,9 @@ std::optional<int64_t> startOfLines(const Module& m, const Op& update, size_t di
   return std::clamp<int64_t>(at, 0, dims[dimension] - part[dimension]);
 }
 
-class Search {
+class ComponentSearch {
  public:
-  Search(const Module& m, const Op& loop)
+  ComponentSearch(const Module& m, const Op& loop)
       : m_(m), loop_(loop), body_(m.region(loop.regions[1])) {
     for (size_t i = 0; i < body_.args.size(); ++i) argument_[body_.args[i].index] = i;
     for (OpId id : body_.ops)
@@ -350,7 +350,7 @@ std::optional<Split> findSplit(const Module& m, const Op& loop) {
     const int64_t first = type.shape.rank() == 1 ? 0 : 1;  // rows lie apart as they are
     for (int64_t d = type.shape.rank(); !type.is_token && d-- > first;)
       if (type.shape.elements() > 0 && type.shape.dims[static_cast<size_t>(d)] > 1)
-        if (auto split = Search(m, loop).run(i, d)) return split;
+        if (auto split = ComponentSearch(m, loop).run(i, d)) return split;
   }
   return {};
 }

@@ -14,7 +14,7 @@ namespace {
 
 // One dimension of space. Output y = d * q + r - shift() is the sum over j of input q + j - low()
 // times weight d * j + d - 1 - r.
-struct Space {
+struct DilatedSpace {
   int64_t dilation, padding, inputs, outputs;
   bool apart = false;  // each phase is a convolution of its own
   int64_t low() const { return floorDiv(padding, dilation); }
@@ -66,7 +66,7 @@ class Undilation {
     for (size_t s = 0; s < op_.ints(AttrKey::input_spatial_dimensions).size(); ++s) {
       int64_t in = op_.ints(AttrKey::input_spatial_dimensions)[s];
       int64_t out = op_.ints(AttrKey::output_spatial_dimensions)[s];
-      Space x{entry(AttrKey::lhs_dilation, s, 1), entry(AttrKey::padding, 2 * s, 0),
+      DilatedSpace x{entry(AttrKey::lhs_dilation, s, 1), entry(AttrKey::padding, 2 * s, 0),
               rw_.shape(op_.operand(0)).dims[in], result_.dims[out]};
       int64_t at = op_.ints(AttrKey::kernel_spatial_dimensions)[s];
       int64_t weights = rw_.shape(op_.operand(1)).dims[at];
@@ -81,7 +81,7 @@ class Undilation {
   // The phases of the dimensions of space from s on.
   Value phases(size_t s, Value kernel) {
     if (s == space_.size()) return convolved(kernel);
-    const Space& x = space_[s];
+    const DilatedSpace& x = space_[s];
     int64_t weights = rw_.shape(kernel).dims[s];
     if (!x.apart) return phases(s + 1, kernel);
     Values parts;
@@ -102,8 +102,8 @@ class Undilation {
 
   Dims partDims() const {
     Dims dims{batch()};
-    for (const Space& x : space_) dims.push_back(x.steps());
-    for (const Space& x : space_) dims.push_back(x.together());
+    for (const DilatedSpace& x : space_) dims.push_back(x.steps());
+    for (const DilatedSpace& x : space_) dims.push_back(x.together());
     dims.push_back(features());
     return dims;
   }
@@ -116,7 +116,7 @@ class Undilation {
     Ints order{op_.integer(AttrKey::input_batch_dimension)}, padding;
     Dims sums{batch()};
     for (size_t s = 0; s < space_.size(); ++s) {
-      const Space& x = space_[s];
+      const DilatedSpace& x = space_[s];
       order.push_back(op_.ints(AttrKey::input_spatial_dimensions)[s]);
       padding.push_back(x.low());
       padding.push_back(x.steps() + rw_.shape(kernel).dims[s] - 1 - x.inputs - x.low());
@@ -186,7 +186,7 @@ class Undilation {
     Dims whole{batch()};
     back[op_.integer(AttrKey::output_batch_dimension)] = 0;
     for (int64_t s = 0; s < spaces; ++s) {
-      const Space& x = space_[s];
+      const DilatedSpace& x = space_[s];
       order.push_back(1 + s);
       order.push_back(1 + spaces + s);
       whole.push_back(x.steps() * x.dilation);
@@ -210,7 +210,7 @@ class Undilation {
   Rewriter& rw_;
   const Op op_;
   const Shape result_;
-  std::vector<Space> space_;
+  std::vector<DilatedSpace> space_;
 };
 
 }  // namespace

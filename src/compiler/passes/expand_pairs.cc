@@ -9,7 +9,7 @@ namespace tercel::passes {
 using namespace ir;
 namespace {
 
-constexpr int64_t kLongestRow = 40, kFewestPairs = 8, kFewestElements = 4096;
+constexpr int64_t kLongestRow = 40, kFewestPairs = 8, kFewestRowElements = 4096;
 constexpr int64_t kSpread = 8;  // times as many elements as what is spread has
 
 class PairsTurn {
@@ -36,7 +36,7 @@ class PairsTurn {
     const Ints& reduced = reduce_.ints(AttrKey::dimensions);
     return reduced.size() == 1 && row_ > 0 && reduced[0] == static_cast<int64_t>(row_) &&
            dims_[row_] > 1 && dims_[row_] <= kLongestRow && dims_[row_ - 1] >= kFewestPairs &&
-           elementCount(dims_) >= kFewestElements;
+           elementCount(dims_) >= kFewestRowElements;
   }
 
   // Whether all that is read is small, and some of it varies along the pairs.

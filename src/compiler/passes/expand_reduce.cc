@@ -10,9 +10,9 @@ namespace tercel::passes {
 using namespace ir;
 namespace {
 
-constexpr int64_t kLarge = 1 << 17;  // elements worth a second reduction
+constexpr int64_t kLargeReduction = 1 << 17;  // elements worth a second reduction
 constexpr int64_t kMinParts = 8, kEnoughParts = 16, kMaxParts = 64;
-constexpr int64_t kFewRows = 4, kFewColumns = 1024;
+constexpr int64_t kFewReducedRows = 4, kFewColumns = 1024;
 // What comes from memory is read a row after another, each by one core.
 constexpr int64_t kInMemory = 8 << 20, kLongRow = 64 << 10;  // bytes
 constexpr int64_t kEnoughRows = 512;
@@ -29,7 +29,7 @@ bool hasFewTasks(const Shape& in, const Ints& reduced, bool read_again) {
     innermost = in.dims[static_cast<size_t>(d)];
     kept *= innermost;
   }
-  if (std::ranges::find(reduced, in.rank() - 1) != reduced.end()) return kept < kFewRows;
+  if (std::ranges::find(reduced, in.rank() - 1) != reduced.end()) return kept < kFewReducedRows;
   bool shared = read_again && in.elements() / kept <= kManyRows;
   if (in.bytes() >= kInMemory && !read_again && kept > kFewColumns) {
     if (in.elements() / kept < kEnoughRows) return false;
@@ -257,7 +257,7 @@ bool splitReduce(Rewriter& rw, OpId id) {
   const Op o = rw.op(id);
   const size_t lanes = o.results.size();
   Ints reduced = o.ints(AttrKey::dimensions);
-  if (reduced.empty() || rw.shape(o.operand(0)).elements() < kLarge) return false;
+  if (reduced.empty() || rw.shape(o.operand(0)).elements() < kLargeReduction) return false;
   const bool read_again = rw.otherUses(o.operand(0)) > 0;
   if (!hasFewTasks(rw.shape(o.operand(0)), reduced, read_again) || !isDivisible(rw, o))
     return false;

@@ -17,7 +17,7 @@ namespace {
 using Places = std::vector<int64_t>;
 
 constexpr int64_t kMostPlaces = 4096;
-constexpr int kMostOps = 40;
+constexpr int kMostPlaceOps = 40;
 
 // What follows from constants and iotas, element by element.
 class KnownValues {
@@ -50,7 +50,7 @@ class KnownValues {
   }
 
   const Rewriter& rw_;
-  int left_ = kMostOps;
+  int left_ = kMostPlaceOps;
   std::unordered_map<uint32_t, Literal> known_;  // by value index
 };
 

@@ -20,7 +20,7 @@ constexpr int64_t kFewTurns = 4;
 constexpr int64_t kMostKept = int64_t{256} << 20;  // bytes
 
 // What one lane of the loop adds up.
-struct Sum {
+struct ProductSum {
   size_t lane;
   OpId product;
   Ints permutation;  // of what is added; empty: the product itself
@@ -36,7 +36,7 @@ class LateProducts : public Rewriter {
     const std::optional<Counter> counter = counterOf(*this, op(id));
     if (!counter || counter->first != 0 || counter->step != 1 || counter->limit < kFewTurns)
       return false;
-    const std::vector<Sum> sums = sumsOf(op(id), counter->limit);
+    const std::vector<ProductSum> sums = sumsOf(op(id), counter->limit);
     if (sums.empty()) return false;
     sumAfter(id, *counter, sums);
     return true;
@@ -44,7 +44,7 @@ class LateProducts : public Rewriter {
   bool visit(OpId) override { return false; }
 
  private:
-  std::vector<Sum> sumsOf(const Op& loop, int64_t turns) {
+  std::vector<ProductSum> sumsOf(const Op& loop, int64_t turns) {
     const Region& body = module().region(loop.regions[1]);
     uses_.clear();
     inside_.clear();
@@ -52,9 +52,9 @@ class LateProducts : public Rewriter {
     for (Value v : body.args) inside_.insert(v.index);
     for (OpId inner : body.ops)
       for (Value v : op(inner).results) inside_.insert(v.index);
-    std::vector<Sum> sums;
+    std::vector<ProductSum> sums;
     for (size_t i = 0; i < body.args.size(); ++i)
-      if (std::optional<Sum> sum = sumIn(body, i, turns)) sums.push_back(*std::move(sum));
+      if (std::optional<ProductSum> sum = sumIn(body, i, turns)) sums.push_back(*std::move(sum));
     return sums;
   }
 
@@ -68,14 +68,14 @@ class LateProducts : public Rewriter {
     return inside_.contains(v.index) && isUsedOnce(v) ? def(v, kind) : nullptr;
   }
 
-  std::optional<Sum> sumIn(const Region& body, size_t lane, int64_t turns) const {
+  std::optional<ProductSum> sumIn(const Region& body, size_t lane, int64_t turns) const {
     const Value carried = body.args[lane];
     const Op* add = onlyFor(body.results[lane], OpKind::add_);
     if (!add || !isUsedOnce(carried)) return {};
     const bool first = add->operand(0) == carried;
     if (!first && add->operand(1) != carried) return {};
     Value added = add->operand(first ? 1 : 0);
-    Sum sum{lane, {}, {}};
+    ProductSum sum{lane, {}, {}};
     if (const Op* turned = onlyFor(added, OpKind::transpose_)) {
       sum.permutation = turned->ints(AttrKey::permutation);
       added = turned->operand(0);
@@ -98,15 +98,15 @@ class LateProducts : public Rewriter {
     return 4 * factors <= shape(product.result()).elements() && bytes * turns <= kMostKept;
   }
 
-  void sumAfter(OpId id, const Counter& counter, const std::vector<Sum>& sums) {
+  void sumAfter(OpId id, const Counter& counter, const std::vector<ProductSum>& sums) {
     const Op old = op(id);
     Values starts = old.operands;
     std::unordered_map<uint32_t, size_t> lanes;  // of what is kept, by value
-    for (const Sum& sum : sums)
+    for (const ProductSum& sum : sums)
       for (Value v : Values(op(sum.product).operands))
         if (lanes.try_emplace(v.index, starts.size()).second)
           starts.push_back(keep(old, counter, v));
-    for (const Sum& sum : sums) {
+    for (const ProductSum& sum : sums) {
       Region& body = module().region(old.regions[1]);
       body.results[sum.lane] = body.args[sum.lane];
     }
@@ -118,7 +118,7 @@ class LateProducts : public Rewriter {
     placeUnwalked(loop);
     const Values made = op(loop).results;
     Values results(made.begin(), made.begin() + static_cast<ptrdiff_t>(old.results.size()));
-    for (const Sum& sum : sums) {
+    for (const ProductSum& sum : sums) {
       Values factors;
       for (Value v : op(sum.product).operands) factors.push_back(made[lanes.at(v.index)]);
       Value total = productOf(sum.product, std::move(factors));

@@ -17,7 +17,7 @@ namespace tercel::passes {
 using namespace ir;
 namespace {
 
-constexpr int64_t kSmallBytes = 4096;  // stays in the first cache for the length of a loop
+constexpr int64_t kNearBytes = 4096;  // stays in the first cache for the length of a loop
 constexpr size_t kTwinDistance = 16;   // how far apart carried values are compared
 constexpr int64_t kMaxGrowth = 2;      // result bytes that may be kept for each byte read
 constexpr int64_t kLargeBytes = 16 << 20;  // of an operand that is better made again than kept
@@ -189,7 +189,7 @@ class Hoister {
       if (!facts(v).floats) read += module_.shape(v).bytes();
     bool moves = opClass(op.kind) == OpClass::shape;
     if (!moves && !isCheapElementwise(op.kind)) return false;
-    if (bytes <= kSmallBytes && read > 0 && op.kind != OpKind::broadcast_in_dim_) return false;
+    if (bytes <= kNearBytes && read > 0 && op.kind != OpKind::broadcast_in_dim_) return false;
     if (bytes <= kMaxGrowth * read) return false;
     return moves || bytes > kLargeBytes || !isMultiplied(op.result());
   }

@@ -14,7 +14,7 @@ namespace tercel::passes {
 using namespace ir;
 namespace {
 
-constexpr int kMostOps = 128;
+constexpr int kMostNarrowed = 128;
 constexpr int kDepth = 64;  // of sums whose ranges are looked at
 
 // Whether the lower bits of a result follow from those of the operands from `first` on.
@@ -97,7 +97,7 @@ class Narrowing : public Rewriter {
   // Whether all that v is computed from in this region, for nothing else, is narrow in the end.
   bool isNarrow(Value v, DType to, int& ops, int& leaves) {
     const Op* def = this->def(v);
-    if (!def || ++ops > kMostOps) return false;
+    if (!def || ++ops > kMostNarrowed) return false;
     if (def->kind == OpKind::constant_) return byteSize(shape(v).dtype) <= 4;
     if (!isMadeHere(v)) return false;
     if (widens(*this, *def, to)) return ++leaves > 0;

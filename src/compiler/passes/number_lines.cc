@@ -11,7 +11,7 @@ namespace tercel::passes {
 using namespace ir;
 namespace {
 
-constexpr int64_t kFewestLines = 16, kShortestLine = 4;
+constexpr int64_t kFewestNumberedLines = 16, kShortestLine = 4;
 
 class Numbering : public Rewriter {
  public:
@@ -32,7 +32,7 @@ class Numbering : public Rewriter {
   // What the numbers count lies side by side, one element of each at a place.
   bool isWorthwhile(const Op& op) const {
     const Ints& map = op.ints(AttrKey::start_index_map);
-    if (map.size() < 2 || lines(op) < kFewestLines || isMadeWhereRead(op)) return false;
+    if (map.size() < 2 || lines(op) < kFewestNumberedLines || isMadeWhereRead(op)) return false;
     const auto [first, last] = std::ranges::minmax(map);
     if (last - first >= static_cast<int64_t>(map.size())) return false;
     const Ints& dropped = op.ints(AttrKey::collapsed_slice_dims);

@@ -17,9 +17,9 @@ namespace tercel::passes {
 using namespace ir;
 namespace {
 
-constexpr int64_t kLargeElements = 4096;
-constexpr size_t kMaxOps = 96;
-constexpr int64_t kFewTurns = 4;
+constexpr int64_t kLargePaired = 4096;
+constexpr size_t kMaxPairedOps = 96;
+constexpr int64_t kFewPairedTurns = 4;
 
 // How what a body gives reads the array that the loop carries in a lane. What it gives in other
 // lanes is in memory before.
@@ -37,7 +37,7 @@ Read readOf(const Module& m, const Region& body, size_t lane) {
 
 // Passes over arrays and nothing else, so that copying them counts.
 bool onlyPasses(const Module& m, const Region& body) {
-  return body.ops.size() <= kMaxOps && std::ranges::all_of(body.ops, [&](OpId id) {
+  return body.ops.size() <= kMaxPairedOps && std::ranges::all_of(body.ops, [&](OpId id) {
     const OpKind kind = m.op(id).kind;
     switch (opClass(kind)) {
       case OpClass::shape: case OpClass::index: case OpClass::source: return true;
@@ -69,7 +69,7 @@ bool isUpdated(const Rewriter& rw, const Region& body, size_t lane) {
 bool wantsCopies(const Rewriter& rw, const Region& body) {
   for (size_t i = 0; i < body.args.size(); ++i) {
     if (rw.module().type(body.args[i]).is_token) continue;
-    if (rw.shape(body.args[i]).elements() < kLargeElements || isUpdated(rw, body, i)) continue;
+    if (rw.shape(body.args[i]).elements() < kLargePaired || isUpdated(rw, body, i)) continue;
     const Value next = body.results[i];
     const bool shifted = !rw.def(next) && !(next == body.args[i]);
     if (shifted || readOf(rw.module(), body, i) >= Read::window) return true;
@@ -113,7 +113,7 @@ class Pairing : public Rewriter {
     const std::optional<Counter> counter = counterOf(*this, op(id));
     if (!counter || !onlyPasses(module(), body) || !wantsCopies(*this, body)) return false;
     const int64_t turns = (counter->limit - counter->first + counter->step - 1) / counter->step;
-    if (turns < kFewTurns) return false;
+    if (turns < kFewPairedTurns) return false;
     joinUpdates(op(id).regions[1]);
     if (turns % 2 == 1) writeOutFirst(id, *counter);
     pair(id);

@@ -12,9 +12,9 @@ namespace {
 
 PassResult lowerSmallTypes(Module& module) { return ir::lowerSmallTypes(module); }
 
-struct Run {
-  constexpr Run(PassResult (*run)(Module&)) : plain(run) {}
-  constexpr Run(PassResult (*run)(Module&, const Compute&)) : computing(run) {}
+struct RunPass {
+  constexpr RunPass(PassResult (*run)(Module&)) : plain(run) {}
+  constexpr RunPass(PassResult (*run)(Module&, const Compute&)) : computing(run) {}
   PassResult operator()(Module& module, const PipelineOptions& options) const {
     return plain ? plain(module) : computing(module, options.compute);
   }
@@ -24,7 +24,7 @@ struct Run {
 
 struct Pass {
   std::string_view name;
-  Run run;
+  RunPass run;
   int level;  // the lowest that has it; 0: nothing runs without
 };
 

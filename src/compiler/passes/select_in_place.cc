@@ -11,7 +11,7 @@ namespace tercel::passes {
 using namespace ir;
 namespace {
 
-constexpr int64_t kFewestBytes = 64;  // less is selected in registers
+constexpr int64_t kFewestSelected = 64;  // less is selected in registers
 constexpr size_t kMostChanges = 8;
 
 bool isChange(const Op& op) {
@@ -152,7 +152,7 @@ class SelectInPlace {
 }  // namespace
 
 Value selectInPlace(Rewriter& rw, const Op& select) {
-  if (rw.shape(select.result()).bytes() < kFewestBytes) return {};
+  if (rw.shape(select.result()).bytes() < kFewestSelected) return {};
   Predicate where{select.operand(0), {}};
   if (rw.shape(where.value).rank() > 0) {
     const Op* broadcast = rw.def(where.value, OpKind::broadcast_in_dim_);

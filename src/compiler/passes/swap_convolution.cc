@@ -11,12 +11,12 @@ using namespace ir;
 namespace {
 
 // One dimension of space.
-struct Space {
+struct SwappedSpace {
   int64_t image, window, outputs, stride, padding, image_dilation, window_dilation;
   // Products for an output; those with the gaps of a dilated image are left out unless the window
   // strides.
   int64_t products() const { return stride > 1 ? window : ceilDiv(window, image_dilation); }
-  Space swapped() const {
+  SwappedSpace swapped() const {
     return {window, image, outputs, stride, stride * (outputs - 1) - padding, window_dilation,
             image_dilation};
   }
@@ -65,7 +65,7 @@ class Swap {
   bool gains() const {
     constexpr int64_t kGain = 2, kGainOfOne = 16;
     int64_t before = 1, after = 1, kernel = 1, outputs = 1;
-    for (const Space& x : space_) {
+    for (const SwappedSpace& x : space_) {
       before *= x.products();
       after *= x.swapped().products();
       kernel *= x.window;
@@ -83,8 +83,8 @@ class Swap {
     rename(fresh, kKernel, kInput);
     rename(fresh, kOutput, kOutput);
     Ints padding, image_dilation, window_dilation;
-    for (const Space& old : space_) {
-      const Space x = old.swapped();
+    for (const SwappedSpace& old : space_) {
+      const SwappedSpace x = old.swapped();
       padding.push_back(x.padding);
       padding.push_back(x.highPadding());
       image_dilation.push_back(x.image_dilation);
@@ -105,7 +105,7 @@ class Swap {
   Rewriter& rw_;
   const Op op_;
   const Shape result_;
-  std::vector<Space> space_;
+  std::vector<SwappedSpace> space_;
 };
 
 }  // namespace

@@ -18,8 +18,8 @@ namespace {
 
 constexpr int64_t kMostInterleaved = 8, kMostApart = 4;  // components, which lie so
 constexpr int64_t kMostStacked = 32;     // where each is an array of its own before
-constexpr int64_t kFewestElements = 16;  // of a component
-constexpr int64_t kMostMade = 500, kMostForEachJoin = 64;
+constexpr int64_t kFewestPartElements = 16;  // of a component
+constexpr int64_t kMostMadeOps = 500, kMostForEachJoin = 64;
 
 // Values by the dimension of which the components are computed.
 using Group = std::unordered_map<uint32_t, int64_t>;
@@ -64,7 +64,7 @@ class TakeApart {
     const Dims& dims = m_.shape(v).dims;
     int64_t run = 1;
     for (size_t d = static_cast<size_t>(dimension) + 1; d < dims.size(); ++d) run *= dims[d];
-    return run < kFewestElements;
+    return run < kFewestPartElements;
   }
 
   bool suits(Value v, int64_t dimension) const {
@@ -72,7 +72,7 @@ class TakeApart {
     const int64_t lines = shape.dims[static_cast<size_t>(dimension)];
     const int64_t few = isInterleaved(v, dimension) ? kMostInterleaved : kMostApart;
     return lines > 1 && lines <= (stacks_ ? kMostStacked : few) &&
-           shape.elements() / lines >= kFewestElements;
+           shape.elements() / lines >= kFewestPartElements;
   }
 
   // Whether a component of its result is one of an operand.
@@ -261,7 +261,7 @@ class TakeApart {
       else
         made += m_.shape(Value{index}).dims[static_cast<size_t>(d)];
     }
-    return joins > 0 && made <= std::min(kMostMade, joins * kMostForEachJoin);
+    return joins > 0 && made <= std::min(kMostMadeOps, joins * kMostForEachJoin);
   }
 
   void rewrite() {

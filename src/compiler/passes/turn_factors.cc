@@ -12,9 +12,9 @@ namespace tercel::passes {
 using namespace ir;
 namespace {
 
-constexpr int64_t kFewestReads = 4;      // of each element on a turn
-constexpr int64_t kFewestLines = 16;     // along which the turned factor is read
-constexpr int64_t kMostBytes = 4 << 20;  // beyond, packing is little beside the product
+constexpr int64_t kFewestReads = 4;            // of each element on a turn
+constexpr int64_t kFewestTurnedLines = 16;     // along which the turned factor is read
+constexpr int64_t kMostPackedBytes = 4 << 20;  // beyond, packing is little beside the product
 
 class TurnFactors {
  public:
@@ -61,8 +61,8 @@ class TurnFactors {
     const Ints own = side.free(from.rank());
     const Ints &first = is_left ? own : side.contracting, &last = is_left ? side.contracting : own;
     if (first.empty() || last.empty() || contains(last, from.rank() - 1)) return false;
-    if (from.bytes() > kMostBytes || from.dims[static_cast<size_t>(last.back())] < kFewestLines ||
-        freeElements(other) < kFewestReads)
+    if (from.bytes() > kMostPackedBytes || freeElements(other) < kFewestReads ||
+        from.dims[static_cast<size_t>(last.back())] < kFewestTurnedLines)
       return false;
     Ints order = side.batch;
     order.insert(order.end(), first.begin(), first.end());

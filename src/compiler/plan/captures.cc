@@ -6,9 +6,9 @@
 namespace tercel::plan {
 namespace {
 
-class Search {
+class CaptureSearch {
  public:
-  explicit Search(const ir::Module& m) : m_(m) {}
+  explicit CaptureSearch(const ir::Module& m) : m_(m) {}
 
   void visit(ir::RegionId id) {
     const ir::Region& region = m_.region(id);
@@ -38,7 +38,7 @@ class Search {
 }  // namespace
 
 std::vector<ir::Value> captures(const ir::Module& module, const ir::Op& op) {
-  Search search(module);
+  CaptureSearch search(module);
   for (ir::RegionId region : op.regions) search.visit(region);
   return std::move(search.found);
 }

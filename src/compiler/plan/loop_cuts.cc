@@ -23,9 +23,9 @@ struct Found {
 };
 
 // Follows the results of a loop's body back to what it carries.
-class Search {
+class CutSearch {
  public:
-  Search(const ir::Module& m, const Op& loop)
+  CutSearch(const ir::Module& m, const Op& loop)
       : m_(m), loop_(loop), body_(m.region(loop.regions[1])) {
     found_.carried.resize(body_.args.size());
     for (size_t i = 0; i < body_.args.size(); ++i) argument_[body_.args[i].index] = i;
@@ -188,7 +188,7 @@ class Search {
 
 std::optional<LoopCuts> findLoopCuts(const ir::Module& m, const Op& loop, size_t seed,
                                      int64_t dimension) {
-  return Search(m, loop).run(seed, dimension);
+  return CutSearch(m, loop).run(seed, dimension);
 }
 
 }  // namespace tercel::plan

@@ -23,9 +23,9 @@ using ir::Value;
 bool isAddedUp(DType dtype) { return dtype == DType::f32 || dtype == DType::f64; }
 
 // Goes through a list of ops in order and takes those that belong to the rows of one batch.
-class Search {
+class RowSearch {
  public:
-  Search(const ir::Module& m, const Batches& batches, size_t batch)
+  RowSearch(const ir::Module& m, const Batches& batches, size_t batch)
       : m_(m), batches_(batches), batch_(batch) {
     found_.rows = batches.rows(batch);
   }
@@ -184,7 +184,7 @@ std::optional<RowOps> findRowOps(const ir::Module& m, std::span<const OpId> ops,
   std::optional<RowOps> best;
   double most = 0;
   for (size_t batch : batches.largest()) {
-    RowOps found = Search(m, batches, batch).run(ops, results);
+    RowOps found = RowSearch(m, batches, batch).run(ops, results);
     const double own = gain(m, found);
     if (own <= most) continue;
     most = own;

@@ -22,11 +22,11 @@ int64_t tileBytes(const ir::Module& m, Value v, const Tile& tile) {
 }
 
 // Goes through the ops from a product on, and takes what is made of its tiles by tiles.
-class Search {
+class TileSearch {
   static constexpr size_t kFurthest = 200;  // ops
 
  public:
-  Search(const ir::Module& m, const UseCounts& uses, OpId seed, Tile tile)
+  TileSearch(const ir::Module& m, const UseCounts& uses, OpId seed, Tile tile)
       : m_(m), uses_(uses), seed_(seed), tile_(std::move(tile)) {
     const Dims& dims = m.shape(m.op(seed).result()).dims;
     for (const Cut& cut : tile_)
@@ -188,7 +188,7 @@ class Tilings {
  private:
   void attempt(OpId seed, const Tile& tile) {
     if (tile.empty()) return;
-    TileOps found = Search(m_, uses_, seed, tile).run(ops_);
+    TileOps found = TileSearch(m_, uses_, seed, tile).run(ops_);
     const Traffic traffic = trafficOf(m_, found);
     const int64_t gain = traffic.saved - 2 * traffic.again;
     if (gain < kWorth || gain <= gain_) return;
