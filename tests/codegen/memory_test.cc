@@ -165,9 +165,10 @@ TEST(Memory, StreamingStoreAndPrefetch) {
       auto x = b.addParam(s, true, kFar), out = b.addParam(s, false);
       int lanes = static_cast<int>(machine.vector_bytes / kernel::byteSize(s));
       b.machine.vector_bytes = static_cast<int>(machine.vector_bytes);
-      b.fetchAhead(4 * lanes);
-      b.forLoop(b.taskBegin(), b.taskEnd(), lanes, [&](V i) {
-        b.storeStreaming(out, i, b.load(x, i, lanes));
+      b.fetchingAhead(4 * lanes, [&] {
+        b.forLoop(b.taskBegin(), b.taskEnd(), lanes, [&](V i) {
+          b.storeStreaming(out, i, b.load(x, i, lanes));
+        });
       });
       EXPECT_TRUE(std::ranges::any_of(kernel.insts, [](const kernel::Inst& inst) {
         return inst.op == Opcode::prefetch;

@@ -50,21 +50,22 @@ std::vector<std::pair<int64_t, int64_t>> fetches(const Kernel& kernel) {  // buf
 
 TEST_F(Ahead, IsFetchedOnceForEachVector) {
   const BufferId x = b.addParam(Scalar::f32, true, kFar), near = b.addParam(Scalar::f32, true, 99);
-  b.fetchAhead(512);
-  for (int64_t offset : {0, 0, 16}) b.load(x, begin, 16, offset);
-  b.load(x, begin, 4);
-  b.load(near, begin, 16);
-  b.fetchAhead(0);
+  b.fetchingAhead(512, [&] {
+    for (int64_t offset : {0, 0, 16}) b.load(x, begin, 16, offset);
+    b.load(x, begin, 4);
+    b.load(near, begin, 16);
+  });
   b.load(x, end, 16);
   EXPECT_EQ(fetches(kernel), (std::vector<std::pair<int64_t, int64_t>>{{x, 512}, {x, 528}}));
   EXPECT_TRUE(verify(kernel).ok());
 }
 
 TEST_F(Ahead, NothingIsFetchedOfManyArrays) {
-  b.fetchAhead(512);
   std::vector<BufferId> arrays;
   for (int i = 0; i < 3; ++i) arrays.push_back(b.addParam(Scalar::f32, true, kFar));
-  for (BufferId x : arrays) b.load(x, begin, 16);
+  b.fetchingAhead(512, [&] {
+    for (BufferId x : arrays) b.load(x, begin, 16);
+  });
   EXPECT_TRUE(fetches(kernel).empty());
 }
 

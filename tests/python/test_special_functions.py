@@ -14,11 +14,11 @@ from jax import lax
 # The evaluator computes what JAX sends, op by op.
 pytestmark = pytest.mark.native
 
-# Of f32 against SciPy's f64, which is -inf where JAX's digamma is NaN and its lgamma infinite.
+# Of f32 against SciPy's f64, which is -inf where JAX's lgamma is infinite.
 FUNCTIONS = {
     "bessel_i0e": (lax.bessel_i0e, scipy.special.i0e),
     "bessel_i1e": (lax.bessel_i1e, scipy.special.i1e),
-    "digamma": (lax.digamma, lambda x: np.where(x == 0, np.nan, scipy.special.digamma(x))),
+    "digamma": (lax.digamma, scipy.special.digamma),
     "erf_inv": (lax.erf_inv, scipy.special.erfinv),
     "erfc": (lax.erfc, scipy.special.erfc),
     "exp2": (lax.exp2, np.exp2),
@@ -47,8 +47,8 @@ def ulp_errors(got, want):
 def test_f32_is_within_4_ulp(tercel, name):
     function, reference = FUNCTIONS[name]
     x = arguments()
-    if name == "digamma":  # near its negative zeros it is a difference of two numbers
-        x = np.abs(x)
+    if name == "digamma":  # near its negative zeros it is a difference of two numbers; of 0 JAX
+        x = np.abs(x[x != 0])  # makes NaN, since 0.12 -inf
     got = np.asarray(jax.jit(function)(jax.device_put(x, tercel)))
     with np.errstate(all="ignore"):
         want = reference(x.astype(np.float64))
@@ -80,9 +80,10 @@ for name in {list(FUNCTIONS)}:
 """
     environment = {**os.environ, "JAX_PLATFORMS": "tercel", "TERCEL_DUMP": str(tmp_path)}
     subprocess.run([sys.executable, "-c", program], env=environment, check=True)
-    left = "".join(file.read_text() for file in tmp_path.glob("*/*_recognise.txt"))
-    for name in FUNCTIONS:
-        assert f" {name}(" in left
+    sent, left = ("".join(file.read_text() for file in tmp_path.glob(f"*/*_{when}.txt"))
+                  for when in ("input", "plan"))
+    for name in FUNCTIONS:  # since JAX 0.12 lgamma is a function of its own, computed as it is sent
+        assert f" {name}(" in left or f"@{name}_impl(" in sent
 
 
 COMPLEX = {"atanh": np.arctanh, "cosh": np.cosh, "exp": np.exp, "log": np.log, "log1p": np.log1p,

@@ -119,10 +119,17 @@ class Builder {
   // What `emit` emits but for the stores among it, which are to be appended where they belong.
   std::vector<InstId> withoutStores(const std::function<void()>& emit);
   void append(std::span<const InstId> insts);
-  // With each vector that is then loaded from an array beyond the near caches, what lies so many
+  // With each vector that `body` loads from an array beyond the near caches, what lies so many
   // elements behind it is fetched: while it computes, the machine itself follows no stream far. 0:
   // nothing is.
-  void fetchAhead(int64_t elements) { ahead_ = elements; }
+  template <class Body>
+  auto fetchingAhead(int64_t elements, Body&& body) {
+    struct Scope {
+      int64_t& ahead;
+      ~Scope() { ahead = 0; }
+    } scope{ahead_ = elements};
+    return body();
+  }
 
   // Whether arithmetic met subnormal numbers, of which microcode makes more, since it forgot them.
   V metSubnormals();

@@ -360,11 +360,11 @@ void ElementLoops::emitBody(const std::vector<Index>& groups, Guard guard, const
   low_.bindInputs(e);
   for (size_t s = 0; s < values.size(); ++s) e.bindElem(short_.same[s], alongRows(values[s], v));
   e.streaming = streams();
-  b_.fetchAhead(runsLong() ? kVectorsAhead * lanes_ : 0);
-  e.guarded(guard, [&] {
-    evaluate_(e, domainIndices(space_, plan_, piece_.extents.size(), groups));
+  b_.fetchingAhead(runsLong() ? kVectorsAhead * lanes_ : 0, [&] {
+    e.guarded(guard, [&] {
+      evaluate_(e, domainIndices(space_, plan_, piece_.extents.size(), groups));
+    });
   });
-  b_.fetchAhead(0);
 }
 
 }  // namespace tercel::kernel

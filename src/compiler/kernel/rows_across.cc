@@ -35,12 +35,11 @@ void RowsNest::storeColumns(Emitter& e, std::vector<Index> groups,
 RowsNest::Elems RowsNest::columnStage(Emitter& e, int stage, const std::vector<Index>& groups,
                                       std::span<const Position> columns,
                                       const std::vector<Elems>& sums, Elems start) {
-  b_.fetchAhead(rowsAhead());
-  Elems all = reducedLoops(e, stage, groups, start, [&](std::vector<Index>& at, Elems values) {
-    return columnStep(e, stage, at, columns, sums, values);
+  return b_.fetchingAhead(rowsAhead(), [&] {
+    return reducedLoops(e, stage, groups, start, [&](std::vector<Index>& at, Elems values) {
+      return columnStep(e, stage, at, columns, sums, values);
+    });
   });
-  b_.fetchAhead(0);
-  return all;
 }
 
 // As far as it is to the same column of a later row, in what is read as it lies: rows are too far

@@ -173,14 +173,14 @@ RowsNest::Elems RowsNest::vectorLoop(Emitter& e, int stage, std::vector<Index> g
     std::ranges::copy(next, values.begin() + static_cast<int64_t>(n) * set);
   };
   int64_t whole = extent / (lanes * unroll) * (lanes * unroll), vectors = extent / lanes * lanes;
-  b_.fetchAhead(fetchedAhead(stage));
-  now = elemLoop(e, 0, whole, lanes * unroll, now, [&](V i, const Elems& before) {
-    return bySubnormals(e, stage, before, [&](Elems values) {
-      for (int64_t u = 0; u < unroll; ++u) visitAt(i, u, u, {}, values);
-      return values;
+  now = b_.fetchingAhead(fetchedAhead(stage), [&] {
+    return elemLoop(e, 0, whole, lanes * unroll, now, [&](V i, const Elems& before) {
+      return bySubnormals(e, stage, before, [&](Elems values) {
+        for (int64_t u = 0; u < unroll; ++u) visitAt(i, u, u, {}, values);
+        return values;
+      });
     });
   });
-  b_.fetchAhead(0);
   if (whole == extent) return now;
   return bySubnormals(e, stage, now, [&](Elems rest) {
     rest = elemLoop(e, whole, vectors, lanes, rest, [&](V i, Elems values) {
