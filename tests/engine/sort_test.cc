@@ -81,8 +81,8 @@ Status sortData(const SortCase& c, Data& from, Data& to, const Parallel& paralle
 TEST(Sort, IsStableAlongAnyDimensionWithAnyThreads) {
   engine::ThreadPool pool(3);
   const SortCase cases[] = {{1, 1, 1},     {1, 2, 1},    {3, 0, 2},    {0, 5, 1},    {1, 17, 1},
-                        {5, 16, 3},    {100, 33, 1}, {2, 100, 7},  {1, 4096, 1}, {1, 4097, 1},
-                        {1, 20000, 1}, {3, 9000, 1}, {1, 5000, 2}, {40, 4500, 1}};
+                            {5, 16, 3},    {100, 33, 1}, {2, 100, 7},  {1, 4096, 1}, {1, 4097, 1},
+                            {1, 20000, 1}, {3, 9000, 1}, {1, 5000, 2}, {40, 4500, 1}};
   for (const SortCase& c : cases) {
     Data in = makeData(c), want = expected(c, in);
     for (const Parallel& parallel : {Parallel(), pool.parallel()}) {

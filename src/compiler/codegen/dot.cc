@@ -12,11 +12,11 @@ namespace intrinsics = llvm::Intrinsic;
 namespace {
 
 constexpr ByWidth kByteDots = {intrinsics::x86_avx512_vpdpbusd_128,
-                            intrinsics::x86_avx512_vpdpbusd_256,
-                            intrinsics::x86_avx512_vpdpbusd_512};
+                               intrinsics::x86_avx512_vpdpbusd_256,
+                               intrinsics::x86_avx512_vpdpbusd_512};
 constexpr ByWidth kHalfDots = {intrinsics::x86_avx512_vpdpwssd_128,
-                             intrinsics::x86_avx512_vpdpwssd_256,
-                             intrinsics::x86_avx512_vpdpwssd_512};
+                               intrinsics::x86_avx512_vpdpwssd_256,
+                               intrinsics::x86_avx512_vpdpwssd_512};
 constexpr ByWidth kHalvesUnadded = {intrinsics::x86_sse2_pmadd_wd, intrinsics::x86_avx2_pmadd_wd,
                                     intrinsics::x86_avx512_pmaddw_d_512};
 

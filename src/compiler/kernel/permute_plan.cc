@@ -7,11 +7,11 @@
 namespace tercel::kernel {
 namespace {
 
-constexpr int64_t kThin = 16;        // words of a short side, at most
-constexpr int64_t kShortLine = 256;       // bytes of a line that is no longer short
-constexpr int64_t kLongRow = 4096;   // bytes of a row in the output that is
-constexpr int64_t kFewWords = 8;     // written out
-constexpr int64_t kFewBytes = 256;   // of a plane, not worth a task
+constexpr int64_t kThin = 16;             // words of a short side, at most
+constexpr int64_t kLongLineBytes = 256;  // bytes of a line that is no longer short
+constexpr int64_t kLongRow = 4096;       // bytes of a row in the output that is
+constexpr int64_t kFewWords = 8;         // written out
+constexpr int64_t kFewBytes = 256;       // of a plane, not worth a task
 
 class Planner {
  public:
@@ -139,7 +139,7 @@ class Planner {
       setInner(1);
     else
       setOuter(outs_[0]);
-    extendIns(follows ? kShortLine / bytes_ : 4);
+    extendIns(follows ? kLongLineBytes / bytes_ : 4);
     if (follows) pack();
     plan_.words = std::min<int64_t>(4, plan_.in_size);
   }
@@ -147,7 +147,7 @@ class Planner {
   bool chooseLines() {
     if (isThin(outs_[0]) && outs_[1] == ins_[0]) {
       setInner(1);
-      extendIns(kShortLine / bytes_);
+      extendIns(kLongLineBytes / bytes_);
       plan_.words = std::min(inVector(), powerFrom(plan_.in_size + 1) / 2);
       if (plan_.words >= powerFrom(plan_.inner_size)) {
         plan_.way = PermutePlan::Way::join;

@@ -67,7 +67,7 @@ class Undilation {
       int64_t in = op_.ints(AttrKey::input_spatial_dimensions)[s];
       int64_t out = op_.ints(AttrKey::output_spatial_dimensions)[s];
       DilatedSpace x{entry(AttrKey::lhs_dilation, s, 1), entry(AttrKey::padding, 2 * s, 0),
-              rw_.shape(op_.operand(0)).dims[in], result_.dims[out]};
+                     rw_.shape(op_.operand(0)).dims[in], result_.dims[out]};
       int64_t at = op_.ints(AttrKey::kernel_spatial_dimensions)[s];
       int64_t weights = rw_.shape(op_.operand(1)).dims[at];
       x.apart = (features() >= kFewFeatures && kernels * x.dilation <= kMostKernels) ||
